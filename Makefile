@@ -1,0 +1,54 @@
+# Every target makes its own environment in .venv, once per pyproject.toml.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# At least two, so that a test which leans on another one's leftovers shows.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
+	if [ "$$n" -ge 2 ]; then echo "$$n"; else echo 2; fi)
+
+.PHONY: help demo test lint bench clean data-given
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo              learn a stream in the terminal"
+	@echo "make test              lint, then every test and docstring example"
+	@echo "make lint              style and types only"
+	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
+	@echo "make clean             remove .venv and everything built or cached"
+
+demo: $(VENV)/.ready-demo
+	@$(BIN)/python examples/demo.py
+
+test: lint
+	@$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: $(VENV)/.ready-test
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+
+bench: data-given $(VENV)/.ready-bench
+	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
+	@$(BIN)/python benchmarks/speed.py --data "$(DATA)"
+
+# Asked before anything is installed.
+data-given:
+	@test -n "$(DATA)" || \
+		{ echo "Say where the streams are: make bench DATA=folder/of/npz/files" >&2; exit 2; }
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+# One stamp for each extra: the demo need not wait for the test tools.
+$(VENV)/.ready-%: pyproject.toml $(VENV)/.made
+	@echo "Installing stream_llsvm[$*] into $(VENV)"
+	@$(PIP) install --editable ".[$*]"
+	@touch $@
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "stream_llsvm needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.11" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
