@@ -1,0 +1,1 @@
+"""The compiled part: arrays in, arrays out, no classes, no dicts."""

@@ -1,0 +1,68 @@
+"""The inner loops that nearly all time is spent in, for dense and for sparse records.
+
+A record is ``x`` (its scaled values) and ``at`` (the column of each). An empty ``at`` means that
+``x`` holds every column in order; otherwise only the columns named are touched, so that a record
+that names 75 features of 47,000 costs 75 steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_llsvm.kernels.jit import Array, Real, kernel
+
+
+@kernel
+def dot(v: Array, x: Array, at: Array) -> Real:
+    """``sum_i x[i] * v[i]``."""
+    total = np.float32(0)
+    if at.size == 0:
+        for i in range(x.size):
+            total += x[i] * v[i]
+    else:
+        for i in range(x.size):
+            total += x[i] * v[at[i]]
+    return total
+
+
+@kernel
+def add_scaled(v: Array, x: Array, at: Array, factor: Real) -> None:
+    """``v[i] += factor * x[i]``."""
+    if at.size == 0:
+        for i in range(x.size):
+            v[i] += factor * x[i]
+    else:
+        for i in range(x.size):
+            v[at[i]] += factor * x[i]
+
+
+@kernel
+def scores_of(weights: Array, x: Array, at: Array, out: Array) -> None:
+    """``out[c] = sum_i weights[c, i] * x[i]``."""
+    if at.size == 0:
+        for c in range(weights.shape[0]):
+            total = np.float32(0)
+            for i in range(x.size):
+                total += weights[c, i] * x[i]
+            out[c] = total
+    else:
+        for c in range(weights.shape[0]):
+            total = np.float32(0)
+            for i in range(x.size):
+                total += weights[c, at[i]] * x[i]
+            out[c] = total
+
+
+@kernel
+def add_outer(weights: Array, step: Array, x: Array, at: Array) -> None:
+    """``weights[c, i] += step[c] * x[i]``, only where a step is not zero."""
+    for c in range(weights.shape[0]):
+        s = step[c]
+        if s == 0:
+            continue
+        if at.size == 0:
+            for i in range(x.size):
+                weights[c, i] += s * x[i]
+        else:
+            for i in range(x.size):
+                weights[c, at[i]] += s * x[i]

@@ -1,0 +1,1 @@
+"""The members' loops, a file each: score and learn a block of rows."""

@@ -1,0 +1,43 @@
+"""What an anchors member remembers, and where each number lies."""
+
+from __future__ import annotations
+
+# Settings, one number each; the rungs' step sizes follow.
+(
+    SHARPNESS,
+    COMMON_SHARE,
+    ANCHOR_STEP,
+    PATIENCE,
+    CLUSTERING,
+    CLUSTER_FLOOR,
+    AVERAGE_FLOOR,
+    L2,
+    T0,
+    SKIP,
+    STEPS,
+) = range(11)
+# Running figures.
+N_ANCHORS, SPREAD, ENERGY, SEEN, MOVES = range(5)
+# What is known of each anchor.
+ZOOM, NORM, VISITS, MASS = range(4)
+LADDER, PAPER_LLSVM, PAPER_SAPL = range(3)
+
+LAYOUT = (
+    # name, type, dimensions, where it is kept
+    ("settings", "f8", ("settings",), "state"),
+    ("running", "f8", (8,), "state"),
+    ("hits", "f8", ("experts",), "state"),
+    ("raw_scale", "f8", ("rungs",), "state"),
+    ("positions", "f4", ("anchors", "width"), "state"),
+    ("facts", "f4", (4, "machines"), "state"),
+    ("keep", "f4", ("machines", "rungs"), "state"),
+    ("gain", "f4", ("machines",), "state"),
+    ("weights", "f4", ("machines", "copies", "rungs", "columns", "machine_width"), "state"),
+    ("biases", "f4", ("machines", "copies", "rungs", "columns"), "state"),
+    ("near", "i8", ("reach",), "scratch"),
+    ("found", "i8", (1,), "scratch"),
+    ("shares", "f4", (4, "reach"), "scratch"),
+    ("heights", "f4", ("reach", "experts", "columns"), "scratch"),
+    ("sums", "f4", (3, "experts", "columns"), "scratch"),
+    ("products", "f4", ("anchors",), "scratch"),
+)

@@ -1,0 +1,172 @@
+"""The single steps of an anchors member: placing and moving anchors, pace, penalty."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import add_scaled
+from stream_llsvm.kernels.members.anchor_state import (
+    ENERGY,
+    L2,
+    LADDER,
+    MASS,
+    NORM,
+    PAPER_SAPL,
+    SEEN,
+    SKIP,
+    SPREAD,
+    T0,
+    VISITS,
+    ZOOM,
+)
+from stream_llsvm.kernels.members.machines import shrink
+
+SMALLEST_ZOOM = 1e-4
+FARTHEST = 1e18
+LARGEST_JUMP = 1e4
+SLOWEST = 0.001
+LARGEST_RISE = 10.0
+FADE = 0.999
+
+
+@kernel
+def mean_of(values: Array, n: int) -> Real:
+    """Return the mean of the first n values."""
+    total = 0.0
+    for j in range(n):
+        total += values[j]
+    return total / n
+
+
+@kernel
+def best_expert(hits: Array, out: Array, columns: int, label: int) -> int:
+    """Count, fading, how often each expert was right; returns the one that was most often."""
+    best = 0
+    for e in range(hits.size):
+        top = 0
+        for c in range(1, columns):
+            if out[e * columns + c] > out[e * columns + top]:
+                top = c
+        if columns == 1:
+            top = 1 if out[e] > 0 else 0
+        hits[e] = FADE * hits[e] + (1.0 if top == label else 0.0)
+        if hits[e] > hits[best]:
+            best = e
+    return best
+
+
+@kernel
+def place(position: Array, facts: Array, a: int, x: Array, at: Array, x_norm: Real) -> None:
+    """Anchor a is born at x."""
+    position[:] = 0
+    add_scaled(position, x, at, np.float32(1))
+    facts[ZOOM, a] = 1
+    facts[NORM, a] = x_norm
+    facts[VISITS, a] = 1
+    facts[MASS, a] = 0
+
+
+@kernel
+def shift(
+    position: Array,
+    facts: Array,
+    a: int,
+    move: Real,
+    x: Array,
+    at: Array,
+    along: Real,
+    x_norm: Real,
+) -> None:
+    """Let v += move (x - v); an anchor that would leave for infinity stays where it is."""
+    stay = 1 - move
+    norm = stay * stay * facts[NORM, a] + 2 * stay * move * along + move * move * x_norm
+    zoom = stay * facts[ZOOM, a]
+    if not norm < FARTHEST or abs(move) > LARGEST_JUMP:
+        return
+    facts[NORM, a] = max(norm, 0.0)
+    facts[ZOOM, a] = zoom
+    if not SMALLEST_ZOOM < abs(zoom) < 1 / SMALLEST_ZOOM:
+        for i in range(position.size):
+            position[i] *= np.float32(zoom)
+        facts[ZOOM, a] = 1
+    add_scaled(position, x, at, np.float32(move / facts[ZOOM, a]))
+
+
+@kernel
+def slope_of(expert: int, columns: int, push: Array, height: Array, out: Array) -> Real:
+    """sum_c push_c (h_jc - H_c): how the loss falls as anchor j's code grows, SAPL(16), (21)."""
+    total = 0.0
+    for c in range(expert * columns, (expert + 1) * columns):
+        total += push[c] * (height[c] - out[c])
+    return total
+
+
+@kernel
+def measure(
+    running: Array, distance: Array, code: Array, k: int, answering: int, x_norm: Real, flat: bool
+) -> Real:
+    """Follow the neighbours' mean distance and the coded record's mean square, sum (gamma x)^2.
+
+    Returns what a step is divided by. A record may raise a mean only tenfold, and is itself
+    divided by at least a quarter of its own square: no single record can break the scale.
+    """
+    squares = 0.0
+    for j in range(answering):
+        squares += code[j] * code[j]
+    energy = squares * (1.0 if flat else 1.0 + x_norm)
+    pace = max(SLOWEST, 1 / running[SEEN])
+    if running[ENERGY] > 0:
+        running[ENERGY] += pace * (min(energy, LARGEST_RISE * running[ENERGY]) - running[ENERGY])
+    else:
+        running[ENERGY] = energy
+    if k > 0:
+        spread = mean_of(distance, k)
+        if running[SPREAD] > 0:
+            running[SPREAD] += pace * (
+                min(spread, LARGEST_RISE * running[SPREAD]) - running[SPREAD]
+            )
+        else:
+            running[SPREAD] = spread
+    return max(running[ENERGY], 0.25 * energy)
+
+
+@kernel
+def weaken(
+    schedule: int,
+    t: Real,
+    settings: Array,
+    etas: Array,
+    raw_scale: Array,
+    keep: Array,
+    gain: Array,
+    weights: Array,
+    biases: Array,
+    columns: int,
+    averaged: bool,
+) -> None:
+    """Apply the l2 penalty. Papers: every ``skip`` steps by skip / (t + t0), LL(13), SAPL(19)."""
+    if settings[L2] == 0:
+        return
+    if schedule == LADDER:
+        for r in range(raw_scale.size):
+            factor = 1 - min(0.5, etas[r] * settings[L2])
+            shrink(r, factor, raw_scale, keep, gain, weights, columns, averaged)
+            if weights.shape[2] == 0:
+                shrink_biases(biases, r * columns, (r + 1) * columns, factor)
+        return
+    # LL's Algorithm 1 counts down from skip, SAPL's asks for t mod skip == 0.
+    due = t % settings[SKIP] == (0 if schedule == PAPER_SAPL else settings[SKIP] - 1)
+    if due:
+        factor = max(1 - settings[SKIP] / (t + settings[T0]), 0.0)
+        shrink(0, factor, raw_scale, keep, gain, weights, columns, averaged)
+        if weights.shape[2] == 0:
+            shrink_biases(biases, 0, columns, factor)
+
+
+@kernel
+def shrink_biases(biases: Array, first: int, end: int, factor: Real) -> None:
+    """Shrink what LCC has in place of weights, SAPL section 3.3."""
+    for a in range(biases.shape[0]):
+        for c in range(first, end):
+            biases[a, c] *= np.float32(factor)

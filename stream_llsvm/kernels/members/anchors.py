@@ -1,0 +1,267 @@
+"""Anchors: one linear machine per anchor, blended by local codes. LL-SVM, LLC-SAPL, LCC, linear.
+
+    H(x) = sum_j gamma_j(x) (W_j . x + b_j)   over the k nearest anchors, LL(8), SAPL(11)
+
+Beside the anchors' machines there may be one more, the common machine, which answers every record
+with a small fixed share: what all regions have in common is then learned once.
+
+An anchor lies at zoom_j q_j: moving towards x shrinks zoom_j and adds x to q_j, so that a move
+costs only what the record names.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_llsvm.kernels.coding import encode, nearest
+from stream_llsvm.kernels.jit import Array, kernel
+from stream_llsvm.kernels.linear import scores_of
+from stream_llsvm.kernels.losses import pushes
+from stream_llsvm.kernels.members.anchor_state import (
+    ANCHOR_STEP,
+    AVERAGE_FLOOR,
+    CLUSTER_FLOOR,
+    CLUSTERING,
+    COMMON_SHARE,
+    ENERGY,
+    L2,
+    LADDER,
+    LAYOUT,
+    MASS,
+    MOVES,
+    N_ANCHORS,
+    NORM,
+    PAPER_LLSVM,
+    PAPER_SAPL,
+    PATIENCE,
+    SEEN,
+    SHARPNESS,
+    SKIP,
+    SPREAD,
+    STEPS,
+    T0,
+    VISITS,
+    ZOOM,
+)
+from stream_llsvm.kernels.members.anchor_steps import (
+    best_expert,
+    mean_of,
+    measure,
+    place,
+    shift,
+    slope_of,
+    weaken,
+)
+from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
+from stream_llsvm.kernels.state import (
+    ANCHORS,
+    CODING,
+    COLUMNS,
+    FIRST_EXPERT,
+    FIRST_SECTION,
+    FLAT,
+    LOSS,
+    MACHINES,
+    MULTICLASS,
+    NEIGHBORS,
+    OWN_EXPERTS,
+    RUNGS,
+    SCHEDULE,
+    SUPERVISED,
+    WIDTH,
+    doubles,
+    floats,
+    integers,
+)
+
+__all__ = [
+    "ANCHOR_STEP",
+    "AVERAGE_FLOOR",
+    "CLUSTERING",
+    "CLUSTER_FLOOR",
+    "COMMON_SHARE",
+    "ENERGY",
+    "L2",
+    "LADDER",
+    "LAYOUT",
+    "MASS",
+    "MOVES",
+    "NORM",
+    "N_ANCHORS",
+    "PAPER_LLSVM",
+    "PAPER_SAPL",
+    "PATIENCE",
+    "SEEN",
+    "SHARPNESS",
+    "SKIP",
+    "SPREAD",
+    "STEPS",
+    "T0",
+    "VISITS",
+    "ZOOM",
+    "run",
+]
+
+LARGEST_MOVE = 0.1
+
+
+@kernel
+def run(
+    state: Array,
+    scratch: Array,
+    plan: Array,
+    member: int,
+    z: Array,
+    at_all: Array,
+    starts: Array,
+    labels: Array,
+    importance: Array,
+    scored: bool,
+    scores: Array,
+) -> None:
+    """Score each row, then learn from it if it has a label (a code of 0 or more).
+
+    ``scored`` says that the last call scored the first row and nothing has changed since.
+    """
+    row = plan[member]
+    n_all, k_all, rungs, experts = row[ANCHORS], row[NEIGHBORS], row[RUNGS], row[OWN_EXPERTS]
+    machines, first = row[MACHINES], row[FIRST_EXPERT]
+    width, columns = plan[0, WIDTH], plan[0, COLUMNS]
+    wide, reach = experts * columns, k_all + machines - n_all
+    machine_width = 0 if row[FLAT] == 1 else width
+    o = row[FIRST_SECTION:]
+    settings = doubles(state, o[0], STEPS + rungs)
+    running = doubles(state, o[1], 8)
+    hits = doubles(state, o[2], experts)
+    raw_scale = doubles(state, o[3], rungs)
+    positions = floats(state, o[4], n_all * width).reshape(n_all, width)
+    facts = floats(state, o[5], 4 * machines).reshape(4, machines)
+    keep = floats(state, o[6], machines * rungs).reshape(machines, rungs)
+    gain = floats(state, o[7], machines)
+    weights = floats(state, o[8], machines * wide * machine_width).reshape(
+        machines, wide, machine_width
+    )
+    biases = floats(state, o[9], machines * wide).reshape(machines, wide)
+    near = integers(scratch, o[10], reach)
+    found = integers(scratch, o[11], 1)
+    shares = floats(scratch, o[12], 4 * reach).reshape(4, reach)
+    heights = floats(scratch, o[13], reach * wide).reshape(reach, wide)
+    sums = floats(scratch, o[14], 3 * wide).reshape(3, wide)
+    products = floats(scratch, o[15], n_all)
+    distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
+    push, step, etas = sums[0], sums[1], sums[2]
+    averaged = experts == 2 * rungs
+    common = machines > n_all
+    schedule = row[SCHEDULE]
+
+    for q in range(labels.size):
+        x = z[starts[q] : starts[q + 1]]
+        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
+        out = scores[q, first : first + experts].reshape(wide)
+        x_norm = np.float32(0)
+        for i in range(x.size):
+            x_norm += x[i] * x[i]
+
+        if not scored:
+            born = int(running[N_ANCHORS])
+            k = min(k_all, born)
+            if k > 0:
+                scores_of(positions[:born], x, at, products)
+                nearest(products, facts, born, x_norm, near[:k], distance, along)
+                spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
+                encode(row[CODING], distance, settings[SHARPNESS], spread, code[:k], pull)
+            found[0] = k
+            if common:
+                near[k] = n_all
+                code[k] = np.float32(settings[COMMON_SHARE])
+                k += 1
+            heights_of(
+                near[:k],
+                code,
+                raw_scale,
+                keep,
+                gain,
+                weights,
+                biases,
+                averaged,
+                x,
+                at,
+                heights,
+                out,
+            )
+
+        label = labels[q]
+        if label < 0:
+            continue
+        k = found[0]
+        answering = near[: k + machines - n_all]
+        best = best_expert(hits, out, columns, label)
+        running[SEEN] += 1
+        born = int(running[N_ANCHORS])
+        if born < n_all and (
+            k == 0 or distance[0] > np.float32(1e-5) * (x_norm + facts[NORM, near[0]])
+        ):
+            place(positions[born], facts, born, x, at, x_norm)
+            inherit(born, near[:k], code, raw_scale, keep, gain, weights, biases, averaged)
+            running[N_ANCHORS] += 1
+        if k == 0:
+            continue  # the first record only places the first anchor
+
+        any_push = False
+        for e in range(experts):
+            a, b = e * columns, (e + 1) * columns
+            any_push |= pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
+        energy = measure(running, distance, code, k, answering.size, x_norm, machine_width == 0)
+        t = running[SEEN] - 1
+        for r in range(rungs):
+            if schedule == LADDER:
+                etas[r] = importance[q] * settings[STEPS + r] / energy
+            else:
+                etas[r] = importance[q] / (settings[L2] * (t + settings[T0]))
+
+        rein = settings[ANCHOR_STEP] * running[SPREAD] * importance[q]
+        for j in range(k):
+            a = near[j]
+            move = 0.0
+            if row[SUPERVISED] == 1:
+                if schedule == LADDER:
+                    slope = slope_of(best, columns, push, heights[j], out)
+                    move = rein * pull[j] * slope / (1 + facts[MASS, a] / settings[PATIENCE])
+                    move = min(max(move, -LARGEST_MOVE), LARGEST_MOVE)
+                else:
+                    move = etas[0] * pull[j] * slope_of(0, columns, push, heights[j], out)
+            if j == 0 and settings[CLUSTERING] > 0:
+                facts[VISITS, a] += 1
+                pace = max(settings[CLUSTER_FLOOR], 1 / facts[VISITS, a]) * min(1.0, importance[q])
+                move = 1 - (1 - pace) * (1 - move)
+            if move != 0:
+                shift(positions[a], facts, a, move, x, at, along[j], x_norm)
+                running[MOVES] += 1
+
+        for j in range(answering.size):
+            a = answering[j]
+            facts[MASS, a] += importance[q] * code[j]
+            if averaged:
+                pace = (
+                    importance[q] * code[j] * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
+                )
+                average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
+            if any_push:
+                descend(
+                    a,
+                    code[j],
+                    etas,
+                    push,
+                    raw_scale,
+                    keep,
+                    gain,
+                    weights,
+                    biases,
+                    averaged,
+                    x,
+                    at,
+                    step,
+                )
+        weaken(
+            schedule, t, settings, etas, raw_scale, keep, gain, weights, biases, columns, averaged
+        )

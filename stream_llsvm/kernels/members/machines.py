@@ -1,0 +1,181 @@
+"""Linear machines, one per anchor: raw and averaged weights side by side, at a linear price.
+
+The averaged weights of a machine follow its raw ones on every record it answers; done plainly that
+is a pass over all of them. Here both are kept in two parts, u and p (the two halves of a machine's
+rows in ``weights``), and three scales:
+
+    raw       W = raw_scale u             raw_scale: one per rung, for all machines
+    averaged  A = keep u + gain p         keep: one per machine and rung; gain: one per machine
+
+    A += r (W - A)     keep += r (raw_scale - keep), gain *= 1 - r
+    W += s x           u += (s / raw_scale) x, and p -= keep / gain (s / raw_scale) x leaves A alone
+    W *= 1 - l         raw_scale *= 1 - l, LL(13)
+
+so averaging and shrinking cost a few numbers, and a step touches only the features a record names.
+A scale that has become small is folded into what it scales, which is rare.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import add_outer, scores_of
+
+SMALL = np.float32(1e-4)
+# Averaged weights are a difference of two numbers that grow as raw_scale falls.
+SMALL_RAW = 1e-2
+
+
+@kernel
+def heights_of(
+    near: Array,
+    code: Array,
+    raw_scale: Array,
+    keep: Array,
+    gain: Array,
+    weights: Array,
+    biases: Array,
+    averaged: bool,
+    x: Array,
+    at: Array,
+    heights: Array,
+    out: Array,
+) -> None:
+    """h_j = W_j . x + b_j of the near machines, and their blend H = sum_j code_j h_j, LL(8)."""
+    rungs = raw_scale.size
+    half = biases.shape[1] // 2 if averaged else biases.shape[1]
+    columns = half // rungs
+    out[:] = 0
+    for j in range(near.size):
+        a = near[j]
+        h = heights[j]
+        if weights.shape[2] == 0:
+            h[:] = 0
+        else:
+            scores_of(weights[a], x, at, h)
+        for u in range(half):
+            r = u // columns
+            from_u = h[u]
+            h[u] = np.float32(raw_scale[r]) * from_u + biases[a, u]
+            out[u] += code[j] * h[u]
+            if averaged:
+                p = half + u
+                h[p] = keep[a, r] * from_u + gain[a] * h[p] + biases[a, p]
+                out[p] += code[j] * h[p]
+
+
+@kernel
+def inherit(
+    a: int,
+    near: Array,
+    code: Array,
+    raw_scale: Array,
+    keep: Array,
+    gain: Array,
+    weights: Array,
+    biases: Array,
+    averaged: bool,
+) -> None:
+    """Give the new machine a the blend of the near ones, so that no prediction jumps."""
+    rungs = raw_scale.size
+    half = biases.shape[1] // 2 if averaged else biases.shape[1]
+    columns = half // rungs
+    width = weights.shape[2]
+    gain[a] = 1
+    for r in range(rungs):
+        keep[a, r] = np.float32(raw_scale[r])
+    for j in range(near.size):
+        b = near[j]
+        for c in range(biases.shape[1]):
+            biases[a, c] += code[j] * biases[b, c]
+        for u in range(half if width > 0 else 0):
+            r = u // columns
+            for i in range(width):
+                weights[a, u, i] += code[j] * weights[b, u, i]
+            if averaged:
+                # Averaged minus raw: with keep = raw_scale and gain = 1 that is what p means.
+                lag = code[j] * (keep[b, r] - np.float32(raw_scale[r]))
+                rest = code[j] * gain[b]
+                p = half + u
+                for i in range(width):
+                    weights[a, p, i] += lag * weights[b, u, i] + rest * weights[b, p, i]
+
+
+@kernel
+def average(
+    a: int, rate: Real, raw_scale: Array, keep: Array, gain: Array, weights: Array, biases: Array
+) -> None:
+    """Draw machine a's averaged weights towards its raw ones."""
+    half = biases.shape[1] // 2
+    gain[a] *= 1 - rate
+    if gain[a] < SMALL:
+        for p in range(half, weights.shape[1]):
+            for i in range(weights.shape[2]):
+                weights[a, p, i] *= gain[a]
+        gain[a] = 1
+    for r in range(raw_scale.size):
+        keep[a, r] += rate * (np.float32(raw_scale[r]) - keep[a, r])
+    for u in range(half):
+        biases[a, half + u] += rate * (biases[a, u] - biases[a, half + u])
+
+
+@kernel
+def descend(
+    a: int,
+    share: Real,
+    etas: Array,
+    push: Array,
+    raw_scale: Array,
+    keep: Array,
+    gain: Array,
+    weights: Array,
+    biases: Array,
+    averaged: bool,
+    x: Array,
+    at: Array,
+    step: Array,
+) -> None:
+    """W_a += eta push share x, b_a += eta push share: LL(11, 12), SAPL(17, 18)."""
+    rungs = raw_scale.size
+    half = biases.shape[1] // 2 if averaged else biases.shape[1]
+    columns = half // rungs
+    for u in range(half):
+        r = u // columns
+        s = etas[r] * push[u] * share
+        biases[a, u] += s
+        step[u] = s / np.float32(raw_scale[r])
+        if averaged:
+            step[half + u] = -step[u] * keep[a, r] / gain[a]
+    if weights.shape[2] > 0:
+        add_outer(weights[a], step, x, at)
+
+
+@kernel
+def shrink(
+    r: int,
+    factor: Real,
+    raw_scale: Array,
+    keep: Array,
+    gain: Array,
+    weights: Array,
+    columns: int,
+    averaged: bool,
+) -> None:
+    """W *= factor for the rung's raw weights, LL(13), SAPL(19)."""
+    raw_scale[r] *= factor
+    if raw_scale[r] >= SMALL_RAW:
+        return
+    scale = np.float32(raw_scale[r])
+    raw_scale[r] = 1
+    shift = weights.shape[1] // 2
+    for a in range(weights.shape[0]):
+        for u in range(r * columns, (r + 1) * columns):
+            for i in range(weights.shape[2]):
+                folded = scale * weights[a, u, i]
+                if averaged and gain[a] > 0:
+                    # keep becomes 1: p takes over what then is missing of the average.
+                    rest = (keep[a, r] * weights[a, u, i] - folded) / gain[a]
+                    weights[a, shift + u, i] += rest
+                weights[a, u, i] = folded
+        keep[a, r] = 1

@@ -1,0 +1,86 @@
+"""The mixer: experts' scores in, probabilities out, one logistic step per record.
+
+    z_e  = expert e's scores, centred over the classes, divided by their running RMS, clipped
+    p    = softmax(sum_e trust_e z_e)
+    trust_e += RATE / sqrt(1 + faded sum of squared gradients) * d log p(label) / d trust_e
+
+One weight per expert, shared by the classes. Voting by recent accuracy, weights per class and
+second-order steps were all tried and are no better.
+"""
+
+from __future__ import annotations
+
+import math
+
+from stream_llsvm.kernels.jit import Array, Real, kernel
+
+TRUST, POWER, EFFORT = range(3)
+FIRST_TRUST = 2.0
+RATE = 0.5
+FADE = 0.999
+Z_CLIP = 4.0
+LARGEST_TRUST = 50.0
+
+
+@kernel
+def normalised(scores: Array, rms: Real, z: Array) -> Real:
+    """Fill z, one value a class, from an expert's scores; returns their mean square."""
+    classes = z.size
+    if scores.size == 1:
+        if classes == 2:
+            half = scores[0] / 2 / rms
+            z[0] = min(max(-half, -Z_CLIP), Z_CLIP)
+            z[1] = min(max(half, -Z_CLIP), Z_CLIP)
+        else:
+            z[0] = 0.0
+        return float(scores[0]) * scores[0]
+    mean = 0.0
+    for c in range(classes):
+        mean += scores[c]
+    mean /= classes
+    square = 0.0
+    for c in range(classes):
+        centred = scores[c] - mean
+        square += centred * centred
+        z[c] = min(max(centred / rms, -Z_CLIP), Z_CLIP)
+    return square
+
+
+@kernel
+def mix(mixer: Array, scores: Array, z: Array, squares: Array, proba: Array) -> int:
+    """Fill proba from all experts' scores for one record; returns the likeliest class."""
+    proba[:] = 0
+    experts, classes = z.shape
+    for e in range(experts):
+        squares[e] = normalised(scores[e], math.sqrt(mixer[POWER, e]) + 1e-6, z[e])
+        for c in range(classes):
+            proba[c] += mixer[TRUST, e] * z[e, c]
+    best = 0
+    for c in range(1, classes):
+        if proba[c] > proba[best]:
+            best = c
+    top = proba[best]
+    total = 0.0
+    for c in range(classes):
+        proba[c] = math.exp(proba[c] - top)
+        total += proba[c]
+    for c in range(classes):
+        proba[c] /= total
+    return best
+
+
+@kernel
+def learn_mix(
+    mixer: Array, seen: Real, z: Array, squares: Array, proba: Array, label: int, importance: Real
+) -> None:
+    """One logistic step on the trust in each expert, from what ``mix`` left in z and proba."""
+    experts, classes = z.shape
+    pace = max(0.001, 1 / (seen + 1))
+    for e in range(experts):
+        gradient = z[e, label]
+        for c in range(classes):
+            gradient -= proba[c] * z[e, c]
+        mixer[EFFORT, e] = FADE * mixer[EFFORT, e] + gradient * gradient
+        step = importance * RATE * gradient / math.sqrt(1 + mixer[EFFORT, e])
+        mixer[TRUST, e] = min(max(mixer[TRUST, e] + step, -LARGEST_TRUST), LARGEST_TRUST)
+        mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])

@@ -1,0 +1,159 @@
+"""Feature scaling, learned on the fly: z = (x - centre) * inverse, clipped.
+
+Nothing here trusts a single record. A deviation counts at most as eight standard deviations, so
+that one 1e30 widens a feature's scale by a factor, not for ever; z is clipped at two, which was
+worth half a point of mean accuracy over clipping at three (near-constant features otherwise shout).
+
+A feature is either dense or sparse. A dense feature is centred on its mean, and a missing value
+takes that mean: z = 0. A feature is sparse if fewer than half of the records name it (a word of a
+text), or if it has one value whenever it is named: to be named at all is its information, absence
+means nothing, so its centre is 0 and its scale the root mean square of the values seen. Either way
+what a record does not name costs nothing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+
+COUNT, MEAN, VARIANCE, CENTRE, INVERSE, NAMED, BORN = range(7)
+STATISTICS = 7
+
+Z_CLIP = 2.0
+RAW_CLIP = 1e6
+YOUNG = 1000
+OUTLIER = 8.0
+SETTLED = 20
+SLOWEST = 1e-5
+THINNING = 8
+ABSENT = -np.inf
+
+
+@kernel
+def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
+    """Return the scaled value of v, by a feature's statistics; a pure function of both.
+
+    While a feature is young, v itself counts as already seen: the first records then get sensible
+    values (three points of accuracy in the first quarter of a short stream).
+    """
+    if v - v != 0:
+        return 0.0
+    if not standardize:
+        return min(max(v, -RAW_CLIP), RAW_CLIP)
+    centre, inverse = statistics[i, CENTRE], statistics[i, INVERSE]
+    if statistics[i, COUNT] < YOUNG:
+        rate = 1 / (statistics[i, COUNT] + 1)
+        delta = bounded(statistics, i, v)
+        mean = statistics[i, MEAN] + rate * delta
+        variance = statistics[i, VARIANCE] + rate * (
+            (1 - rate) * delta * delta - statistics[i, VARIANCE]
+        )
+        sparse = centre == 0 and inverse > 0 and statistics[i, MEAN] != 0
+        if sparse:
+            variance += mean * mean
+            mean = 0.0
+        centre = mean
+        inverse = 1 / math.sqrt(variance) if variance > 1e-24 * mean * mean else 0.0
+    return min(max((v - centre) * inverse, -Z_CLIP), Z_CLIP)
+
+
+@kernel
+def bounded(statistics: Array, i: int, v: Real) -> Real:
+    """How far v lies from the mean, as far as it may count."""
+    delta = v - statistics[i, MEAN]
+    if statistics[i, COUNT] >= SETTLED and statistics[i, VARIANCE] > 0:
+        most = OUTLIER * math.sqrt(statistics[i, VARIANCE])
+        delta = min(max(delta, -most), most)
+    return delta
+
+
+@kernel
+def observe(statistics: Array, i: int, v: Real, seen: Real, due: bool) -> None:
+    """Learn the feature's scale from the value v of the record that is number ``seen``.
+
+    A feature that has been seen a thousand times looks at one record in eight, which stands for
+    all of them: with hundreds of features the scales would else cost more than the anchors.
+    """
+    if v == ABSENT:
+        return
+    stands_for = 1
+    if statistics[i, COUNT] >= YOUNG:
+        if not due:
+            return
+        stands_for = THINNING
+    statistics[i, NAMED] += stands_for
+    if v - v != 0:
+        return
+    v = min(max(v, -1e100), 1e100)
+    statistics[i, COUNT] += 1
+    rate = max(1 / statistics[i, COUNT], SLOWEST)
+    delta = bounded(statistics, i, v)
+    statistics[i, MEAN] += rate * delta
+    statistics[i, VARIANCE] += rate * ((1 - rate) * delta * delta - statistics[i, VARIANCE])
+    mean, variance = statistics[i, MEAN], statistics[i, VARIANCE]
+    age = seen - statistics[i, BORN]
+    if 2 * statistics[i, NAMED] < age or (variance == 0 and statistics[i, NAMED] < age):
+        statistics[i, CENTRE] = 0.0
+        variance += mean * mean
+    else:
+        statistics[i, CENTRE] = mean
+    statistics[i, INVERSE] = 1 / math.sqrt(variance) if variance > 1e-24 * mean * mean else 0.0
+
+
+@kernel
+def scale_row(
+    statistics: Array, standardize: bool, values: Array, columns: Array, out: Array
+) -> None:
+    """Scale one record."""
+    if columns.size > 0:
+        for t in range(values.size):
+            out[t] = scaled(statistics, columns[t], values[t], standardize)
+        return
+    # The same in two loops: the first has no branches, the second next to nothing to do.
+    for i in range(values.size):
+        v = values[i]
+        z = (v - statistics[i, CENTRE]) * statistics[i, INVERSE]
+        z = min(max(z, -Z_CLIP), Z_CLIP) if standardize else min(max(v, -RAW_CLIP), RAW_CLIP)
+        out[i] = z if v - v == 0 else 0.0
+    for i in range(values.size if standardize else 0):
+        if statistics[i, COUNT] < YOUNG:
+            out[i] = scaled(statistics, i, values[i], standardize)
+
+
+@kernel
+def observe_row(statistics: Array, seen: Real, values: Array, columns: Array) -> None:
+    """Learn the scales from one record."""
+    due = seen % THINNING == 0
+    for t in range(values.size):
+        i = columns[t] if columns.size > 0 else t
+        observe(statistics, i, values[t], seen, due)
+
+
+@entry
+def observe_rows(
+    statistics: Array, seen: Real, values: Array, columns: Array, starts: Array
+) -> None:
+    """Learn the scales from rows, dense or sparse as ``kernels.run.run`` takes them."""
+    d = statistics.shape[0] if starts.size == 0 else 0
+    n = values.size // d if d > 0 else starts.size - 1
+    for q in range(n):
+        begin, end = (q * d, (q + 1) * d) if d > 0 else (starts[q], starts[q + 1])
+        observe_row(statistics, seen + q + 1, values[begin:end], columns[begin:end])
+
+
+@entry
+def scale_rows(
+    statistics: Array, standardize: bool, values: Array, columns: Array, starts: Array, out: Array
+) -> None:
+    """Scale rows into the dense matrix ``out``, which is zero where a row names nothing."""
+    for q in range(out.shape[0]):
+        if starts.size == 0:
+            scale_row(
+                statistics, standardize, values[q * out.shape[1] :][: out.shape[1]], columns, out[q]
+            )
+        else:
+            for t in range(starts[q], starts[q + 1]):
+                out[q, columns[t]] = scaled(statistics, columns[t], values[t], standardize)

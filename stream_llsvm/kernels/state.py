@@ -1,0 +1,70 @@
+"""The model's block of memory: what lies where, and views of it.
+
+A model is one array of 8-byte words (``state``) and a small table (``plan``) that says which part
+of it is whose. Sections of 4-byte floats are views into the same words. So saving a model is
+writing one block, a snapshot for readers is one copy, and a kernel call takes few arguments, each
+of which would cost a tenth of the call. ``scratch`` has the same form but holds only what one call
+leaves for the next; it is never saved.
+
+Row 0 of the plan describes the model, row 1 + i its member i. A row begins with sizes and choices;
+from column FIRST_SECTION on it says at which word each of its sections starts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_llsvm.kernels.jit import Array, kernel
+
+# Row 0: the model as a whole. Columns are the scores an expert gives: one a class, or a single one
+# for two classes. ``width`` counts the features there is room for. The last three say
+# what learning includes: a warm start teaches one after the other.
+(
+    WIDTH,
+    CLASSES,
+    COLUMNS,
+    EXPERTS,
+    CHUNK,
+    STANDARDIZE,
+    LEARN_SCALES,
+    LEARN_MEMBERS,
+    LEARN_MIXER,
+) = range(9)
+
+# A member's row. Every member has a kind and its experts; the rest is read by its own kernel.
+(
+    KIND,
+    FIRST_EXPERT,
+    OWN_EXPERTS,
+    ANCHORS,
+    MACHINES,
+    NEIGHBORS,
+    RUNGS,
+    CODING,
+    LOSS,
+    MULTICLASS,
+    SCHEDULE,
+    SUPERVISED,
+    FLAT,
+) = range(13)
+
+FIRST_SECTION = 16
+PLAN_WIDTH = 48
+
+
+@kernel
+def floats(words: Array, start: int, size: int) -> Array:
+    """``size`` 4-byte floats that begin at word ``start``."""
+    return words[start : start + (size + 1) // 2].view(np.float32)[:size]
+
+
+@kernel
+def doubles(words: Array, start: int, size: int) -> Array:
+    """``size`` 8-byte floats that begin at word ``start``."""
+    return words[start : start + size]
+
+
+@kernel
+def integers(words: Array, start: int, size: int) -> Array:
+    """``size`` 8-byte integers that begin at word ``start``."""
+    return words[start : start + size].view(np.int64)
