@@ -1,0 +1,224 @@
+"""The anchors member: its sizes, its first state, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.losses import CRAMMER_SINGER
+from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kmeans import kmeans
+
+Views = Mapping[str, NDArray[Any]]
+
+#: Relative step sizes that stand side by side. Three rungs are as good as five (mean accuracy
+#: over fourteen streams) and cost half; one, the middle, comes within a tenth of a point.
+LADDER = (0.7, 4.0, 20.0)
+#: Multiply-adds that the rungs may cost per record before all but the middle one are dropped.
+BUDGET = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Anchors:
+    """Linear machines over local codes. See ``kernels/members/anchors.py``."""
+
+    n_anchors: int
+    n_neighbors: int
+    coding: int
+    loss: int
+    multiclass: int
+    schedule: int
+    steps: tuple[float, ...]
+    averaged: bool
+    supervised: bool
+    flat: bool
+    common_share: float
+    l2: float
+    t0: float
+    skip: int
+    sharpness: float = 1.0
+    anchor_step: float = 0.1
+    patience: float = 10.0
+    cluster_floor: float = 0.01
+    average_floor: float = 0.001
+
+    kind = model.ANCHORS_KIND
+    layout = kernel.LAYOUT
+
+    def rungs(self, width: int, columns: int) -> tuple[float, ...]:
+        """Return the step sizes that the budget allows for records this wide."""
+        machine = (1 if self.flat else width) * columns * (2 if self.averaged else 1)
+        cost = machine * (self.n_neighbors + 1) * len(self.steps)
+        if len(self.steps) == 1 or cost <= BUDGET:
+            return self.steps
+        return (self.steps[len(self.steps) // 2],)
+
+    def experts(self, width: int, columns: int) -> int:
+        """Return how many scores per column it gives."""
+        return len(self.rungs(width, columns)) * (2 if self.averaged else 1)
+
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return the dimensions that its layout names."""
+        rungs = self.rungs(width, columns)
+        machines = self.n_anchors + (self.common_share > 0)
+        return {
+            "settings": kernel.STEPS + len(rungs),
+            "anchors": self.n_anchors,
+            "machines": machines,
+            "reach": self.n_neighbors + machines - self.n_anchors,
+            "copies": 2 if self.averaged else 1,
+            "rungs": len(rungs),
+            "experts": self.experts(width, columns),
+            "machine_width": 0 if self.flat else width,
+        }
+
+    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
+        """Fill in its row of the plan."""
+        row[at.ANCHORS], row[at.MACHINES] = sizes["anchors"], sizes["machines"]
+        row[at.NEIGHBORS], row[at.RUNGS] = self.n_neighbors, sizes["rungs"]
+        row[at.CODING], row[at.LOSS], row[at.MULTICLASS] = self.coding, self.loss, self.multiclass
+        row[at.SCHEDULE], row[at.SUPERVISED] = self.schedule, self.supervised
+        row[at.FLAT] = self.flat
+
+    def begin(self, views: Views, width: int, columns: int) -> None:
+        """Fill in what is not zero at first."""
+        self.begin_settings(views)
+        views["raw_scale"][:] = 1
+        if self.common_share > 0:
+            views["keep"][-1] = 1
+            views["gain"][-1] = 1
+
+    def begin_settings(self, views: Views) -> None:
+        """Fill in the settings of a live model."""
+        width, columns = views["positions"].shape[1], views["biases"].shape[3]
+        # fmt: off
+        views["settings"][:] = (
+            self.sharpness, self.common_share, self.anchor_step, self.patience, 1.0,
+            self.cluster_floor, self.average_floor, self.l2, self.t0, self.skip,
+            *self.rungs(width, columns),
+        )
+        # fmt: on
+
+    def kept_experts(self, old: tuple[int, int], new: tuple[int, int]) -> list[int]:
+        """Return which experts of the old shape (width, columns) are those of the new one."""
+        before, after = self.rungs(*old), self.rungs(*new)
+        copies = 2 if self.averaged else 1
+        return [c * len(before) + before.index(s) for c in range(copies) for s in after]
+
+    def carry(
+        self, old: Views, new: Views, before: tuple[int, int], after: tuple[int, int]
+    ) -> None:
+        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
+        rungs = self.rungs(*before)
+        kept = [rungs.index(s) for s in self.rungs(*after)]
+        for name in ("running", "facts", "gain"):
+            new[name][:] = old[name]
+        new["positions"][:, : before[0]] = old["positions"]
+        new["hits"][:] = old["hits"][self.kept_experts(before, after)]
+        new["raw_scale"][:] = old["raw_scale"][kept]
+        new["keep"][:] = old["keep"][:, kept]
+        width = old["weights"].shape[-1]
+        self._widen(new["weights"][..., :width], old["weights"][:, :, kept], before[1])
+        self._widen(new["biases"], old["biases"][:, :, kept], before[1])
+        # A class that nobody has seen would have been every record's "not this one": the machines
+        # that have answered records begin at the margin against it.
+        born = int(old["running"][kernel.N_ANCHORS])
+        new["biases"][:born, :, :, max(2, before[1]) : after[1]] = -1
+
+    def _widen(self, new: NDArray[Any], old: NDArray[Any], columns: int) -> None:
+        """Copy columns; the single column of two classes becomes one for each."""
+        if columns == new.shape[3] or columns > 1:
+            new[:, :, :, :columns] = old
+            return
+        # One-vs-rest asks each class for a margin of its own, the joint losses for a difference.
+        share = 0.5 if self.multiclass == CRAMMER_SINGER else 1.0
+        new[:, :, :, 0:1] = -share * old
+        new[:, :, :, 1:2] = share * old
+
+    def place(
+        self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
+    ) -> None:
+        """Put the anchors of a model that has none where k-means finds the sample's clusters."""
+        if views["running"][kernel.N_ANCHORS] > 0:
+            return
+        centres, counts = kmeans(sample(), self.n_anchors, rng)
+        born = len(centres)
+        views["running"][kernel.N_ANCHORS] = born
+        views["positions"][:born, : centres.shape[1]] = centres
+        views["facts"][kernel.ZOOM, :born] = 1
+        views["facts"][kernel.NORM, :born] = (centres * centres).sum(axis=1)
+        views["facts"][kernel.VISITS, :born] = 1 + counts
+        views["keep"][:born] = views["raw_scale"]
+        views["gain"][:born] = 1
+
+    def rehearse(self, views: Views) -> None:
+        """Prepare for passes over history: k-means has placed the anchors, and is over."""
+        views["settings"][kernel.CLUSTERING] = 0
+
+    def go_live(self, views: Views) -> None:
+        """Learn as a stream again."""
+        self.begin_settings(views)
+
+    def local(self, views: Views) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return each expert's local machine at the record last scored: w(x), b(x), LL(6)."""
+        n = int(views["found"][0]) + (self.common_share > 0)
+        near, code = views["near"][:n], views["shares"][2, :n].astype(np.float64)
+        weights = np.einsum("j,j...->...", code, self._machines(views, near))
+        biases = np.einsum("j,j...->...", code, views["biases"][near].astype(np.float64))
+        return _by_expert(weights), _by_expert(biases[..., None])[..., 0]
+
+    def _machines(self, views: Views, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return (machines, copies, rungs, columns, width): plain weights, no scales."""
+        parts = views["weights"][which].astype(np.float64)
+        weights = np.zeros_like(parts)
+        weights[:, 0] = parts[:, 0] * views["raw_scale"][None, :, None, None]
+        if self.averaged:
+            keep = views["keep"][which].astype(np.float64)[:, :, None, None]
+            gain = views["gain"][which].astype(np.float64)[:, None, None, None]
+            weights[:, 1] = keep * parts[:, 0] + gain * parts[:, 1]
+        if self.flat:
+            weights = np.zeros((*weights.shape[:-1], views["positions"].shape[-1]))
+        return weights
+
+    def anchors(
+        self, views: Views
+    ) -> Iterator[tuple[NDArray[np.float64], float, NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield each anchor's position, mass, and experts' weights and biases."""
+        facts = views["facts"].astype(np.float64)
+        for a in range(int(views["running"][kernel.N_ANCHORS])):
+            weights = self._machines(views, np.array([a]))[0]
+            biases = views["biases"][a].astype(np.float64)
+            yield (
+                facts[kernel.ZOOM, a] * views["positions"][a],
+                float(facts[kernel.MASS, a]),
+                _by_expert(weights),
+                _by_expert(biases[..., None])[..., 0],
+            )
+
+    def sound(self, views: Views) -> bool:
+        """Whether the kernel can trust this state (it comes from a file)."""
+        running, facts = views["running"], views["facts"]
+        n_anchors = running[kernel.N_ANCHORS]
+        if not (0 <= n_anchors <= self.n_anchors and n_anchors == int(n_anchors)):
+            return False
+        born = int(n_anchors)
+        return bool(
+            (running >= 0).all()
+            and ((views["raw_scale"] > 0) & (views["raw_scale"] <= 1)).all()
+            and (facts[kernel.ZOOM, :born] != 0).all()
+            and (facts[[kernel.NORM, kernel.VISITS, kernel.MASS]] >= 0).all()
+            and (views["hits"] >= 0).all()
+            and ((views["gain"] >= 0) & (views["gain"] <= 1)).all()
+            and (views["gain"][:born] > 0).all()
+        )
+
+
+def _by_expert(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lay out (copies, rungs, columns, width) as (experts, columns, width)."""
+    return weights.reshape(weights.shape[0] * weights.shape[1], *weights.shape[2:])

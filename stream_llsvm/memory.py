@@ -1,0 +1,248 @@
+"""A model's memory: the block of words, the plan of what lies where, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.mixer import EFFORT, FIRST_TRUST, POWER, TRUST
+from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, run
+from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
+
+Section = tuple[str, str, tuple[int | str, ...], str]
+Views = Mapping[str, NDArray[Any]]
+Shape = tuple[int, int]
+
+_BYTES = {"f4": 4, "f8": 8, "i8": 8}
+_WORD = 8
+_CACHE_LINE = 8  # words
+_CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
+_LONGEST_CHUNK = 256
+
+
+class Member(Protocol):
+    """What a classifier is made of; ``members/anchors.py`` is an example."""
+
+    @property
+    def kind(self) -> int: ...
+    @property
+    def layout(self) -> Sequence[Section]: ...
+
+    def experts(self, width: int, columns: int) -> int: ...
+    def sizes(self, width: int, columns: int) -> dict[str, int]: ...
+    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None: ...
+    def begin(self, views: Views, width: int, columns: int) -> None: ...
+    def kept_experts(self, old: Shape, new: Shape) -> list[int]: ...
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None: ...
+    def place(
+        self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
+    ) -> None: ...
+    def rehearse(self, views: Views) -> None: ...
+    def go_live(self, views: Views) -> None: ...
+    def local(self, views: Views) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def anchors(self, views: Views) -> Iterator[tuple[Any, float, Any, Any]]: ...
+    def sound(self, views: Views) -> bool: ...
+
+
+def columns_of(n_classes: int) -> int:
+    """Return how many scores an expert gives: two classes share one."""
+    return 1 if n_classes <= 2 else n_classes
+
+
+class Memory:
+    """State, scratch and plan of a classifier over ``width`` features and ``n_classes`` classes.
+
+    Parameters
+    ----------
+    members
+        What the classifier is made of.
+    width
+        How many features there is room for.
+    n_classes
+        How many classes are known.
+    standardize
+        Whether features are scaled.
+
+    """
+
+    def __init__(
+        self, members: Sequence[Member], width: int, n_classes: int, *, standardize: bool
+    ) -> None:
+        self.members = tuple(members)
+        self.width, self.n_classes = width, n_classes
+        self.standardize = standardize
+        self.plan, self._places, self._words = self._laid_out()
+        self.state = np.zeros(0)
+
+    def _laid_out(self) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
+        shape = self.shape
+        chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, self.width)))
+        experts = [member.experts(*shape) for member in self.members]
+        common = {
+            "width": self.width,
+            "classes": self.n_classes,
+            "columns": shape[1],
+            "all_experts": sum(experts),
+            "chunk": chunk,
+            "chunk_ends": chunk + 1,
+        }
+        plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
+        plan[0, : at.LEARN_MIXER + 1] = (
+            self.width, self.n_classes, shape[1], sum(experts), chunk, self.standardize, 1, 1, 1,
+        )  # fmt: skip
+        words = {"state": 0, "scratch": 0}
+        places: list[dict[str, Any]] = []
+        for i, layout in enumerate([MODEL_LAYOUT, *(m.layout for m in self.members)]):
+            sizes = dict(common)
+            if i > 0:
+                member = self.members[i - 1]
+                own = member.sizes(*shape)
+                sizes |= own
+                plan[i, at.KIND] = member.kind
+                plan[i, at.FIRST_EXPERT] = sum(experts[: i - 1])
+                plan[i, at.OWN_EXPERTS] = experts[i - 1]
+                member.describe(plan[i], own)
+            place: dict[str, Any] = {}
+            for j, (name, kind, dimensions, where) in enumerate(layout):
+                extent = tuple(sizes[n] if isinstance(n, str) else n for n in dimensions)
+                count = int(np.prod(extent, dtype=object))
+                plan[i, at.FIRST_SECTION + j] = words[where]
+                place[name] = (words[where], count, kind, extent, where)
+                lines = -(-count * _BYTES[kind] // (_WORD * _CACHE_LINE))
+                words[where] += lines * _CACHE_LINE
+            places.append(place)
+        return plan, places, words
+
+    @property
+    def shape(self) -> Shape:
+        """Features there is room for, and columns."""
+        return self.width, columns_of(self.n_classes)
+
+    @property
+    def n_words(self) -> int:
+        """How many words the state takes."""
+        return self._words["state"]
+
+    @property
+    def n_bytes(self) -> int:
+        """How many bytes state and scratch take."""
+        return _WORD * sum(self._words.values())
+
+    def allocate(self, state: NDArray[np.float64] | None = None) -> None:
+        """Make the arrays: zeros, or the state given, and scratch."""
+        self.state = np.zeros(self.n_words) if state is None else state
+        self._make_scratch()
+
+    def _make_scratch(self) -> None:
+        self.scratch = np.zeros(self._words["scratch"])
+        # What a call with a single row needs; made once, since making four arrays costs more
+        # than the call.
+        self.one_label = np.full(1, -1, dtype=np.int64)
+        self.one_importance = np.ones(1)
+        self.one_proba = np.zeros((1, self.n_classes))
+        self.one_likeliest = np.zeros(1, dtype=np.int64)
+
+    def begin(self) -> None:
+        """Allocate, and fill in the first state."""
+        self.allocate()
+        mixer = self.views(0)["mixer"]
+        if mixer.size > 0:
+            mixer[TRUST] = FIRST_TRUST / mixer.shape[1]
+            mixer[POWER] = 1
+        for i, member in enumerate(self.members):
+            member.begin(self.views(1 + i), *self.shape)
+
+    def views(self, row: int) -> dict[str, NDArray[Any]]:
+        """Return the sections of a row of the plan (0: the model), as arrays into the block."""
+        found = {}
+        for name, (start, count, kind, extent, where) in self._places[row].items():
+            block = self.state if where == "state" else self.scratch
+            n_words = -(-count * _BYTES[kind] // _WORD)
+            found[name] = block[start : start + n_words].view(kind)[:count].reshape(extent)
+        return found
+
+    def grown(self, width: int, n_classes: int) -> Memory:
+        """Return a larger memory that holds the same model; not yet allocated."""
+        return Memory(self.members, width, n_classes, standardize=self.standardize)
+
+    def carry_to(self, new: Memory) -> None:
+        """Fill a memory that ``grown`` made with this model."""
+        new.begin()
+        before, after = self.views(0), new.views(0)
+        after["counters"][:] = before["counters"]
+        after["statistics"][: self.width] = before["statistics"]
+        kept = list(self._kept_experts(new))
+        for part in (TRUST, POWER, EFFORT):
+            after["mixer"][part] = before["mixer"][part][kept]
+        for i, member in enumerate(self.members):
+            member.carry(self.views(1 + i), new.views(1 + i), self.shape, new.shape)
+
+    def run(
+        self,
+        values: NDArray[np.float64],
+        columns: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        importance: NDArray[np.float64] | None = None,
+        likeliest: NDArray[np.int64] | None = None,
+        proba: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Predict each row and, if its code is not -1, learn it; fills likeliest and proba."""
+        n = len(codes)
+        run(
+            self.state,
+            self.scratch,
+            self.plan,
+            values.reshape(-1),
+            columns,
+            starts,
+            codes,
+            np.ones(n) if importance is None else importance,
+            np.zeros((n, self.n_classes)) if proba is None else proba,
+            np.empty(n, dtype=np.int64) if likeliest is None else likeliest,
+        )
+
+    def introduce(self, first: int, end: int) -> None:
+        """Note that the features in these columns are named from the next record on."""
+        model = self.views(0)
+        model["statistics"][first:end, BORN] = model["counters"][SEEN]
+
+    def go_live(self) -> None:
+        """Bring the settings to what the members' options say."""
+        for i, member in enumerate(self.members):
+            member.go_live(self.views(1 + i))
+
+    def _kept_experts(self, new: Memory) -> Iterator[int]:
+        for i, member in enumerate(self.members):
+            first = self.plan[1 + i, at.FIRST_EXPERT]
+            for own in member.kept_experts(self.shape, new.shape):
+                yield int(first) + own
+
+    def sound(self) -> bool:
+        """Whether the state is one that kernels can trust (it may come from a file)."""
+        for row in range(len(self._places)):
+            for name, view in self.views(row).items():
+                if self._places[row][name][4] == "state" and not np.isfinite(view).all():
+                    return False
+        model = self.views(0)
+        never_negative = (
+            model["counters"],
+            model["statistics"][:, [COUNT, VARIANCE, INVERSE, NAMED, BORN]],
+            model["mixer"][[POWER, EFFORT]],
+        )
+        if any((view < 0).any() for view in never_negative):
+            return False
+        return all(m.sound(self.views(1 + i)) for i, m in enumerate(self.members))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        scratch = {"scratch", "one_label", "one_importance", "one_proba", "one_likeliest"}
+        return {name: value for name, value in self.__dict__.items() if name not in scratch}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make_scratch()
