@@ -1,0 +1,1 @@
+"""The estimators, in river's interface."""

@@ -1,0 +1,142 @@
+"""What the three anchor classifiers share: their options, checked and made into a member."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import cleandoc
+
+from stream_llsvm.kernels.coding import CODINGS
+from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
+from stream_llsvm.kernels.members.anchors import LADDER as LADDER_SCHEDULE
+from stream_llsvm.kernels.members.anchors import PAPER_SAPL
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.options import choice, flag, number, whole
+from stream_llsvm.members.anchors import LADDER, Anchors
+from stream_llsvm.memory import Member
+
+#: How much the common machine, which answers every record, counts beside the anchors' own.
+COMMON_SHARE = 0.17
+_SMALLEST_L2_T0 = 1e-4
+
+
+class AnchorClassifier(LocalClassifier):
+    """Linear machines around anchors. The subclasses choose what is learned of them.
+
+    Parameters
+    ----------
+    n_anchors
+        How many anchors there may be. They are born from the first records.
+    n_neighbors
+        How many of the nearest anchors answer a record.
+    coding
+        How the nearest share the answer: "softmax", by exp(-beta d^2), with beta relative to the
+        running mean of d^2, SAPL(2); or "inverse_distance", by 1 / d, as LL section 4 has it.
+    step_size
+        "auto": several step sizes side by side, each with its raw and its averaged weights, and
+        the mixer finds out which to believe. A number: that one step, relative to the mean square
+        of the coded record, so that 1 is a sensible start for any data. "paper": the papers' own
+        schedule 1 / (l2 (t + t0)), LL Algorithm 1, SAPL Algorithm 1; they have
+        ``loss="hinge", multiclass="ovr"``.
+    l2
+        The penalty on the weights: lambda in LL(9).
+    t0
+        Only for "paper": keeps the first steps short.
+    skip
+        Only for "paper": weights are shrunk every so many records.
+    standardize
+        Whether features are brought to mean 0 and variance 1, learned on the fly.
+    loss
+        "logistic", "hinge" or "squared_hinge".
+    multiclass
+        With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
+        is the softmax's), or "ovr", one class against the rest.
+    max_mb
+        How much memory the model may grow to take as features and classes appear. A record that
+        would take it beyond is refused.
+    seed
+        For the random order of `warm_start`. Learning from a stream uses no random numbers.
+
+    """
+
+    def __init_subclass__(cls) -> None:
+        """Put the options that all share into the subclass's documentation."""
+        super().__init_subclass__()
+        shared = cleandoc(AnchorClassifier.__doc__ or "").partition("Parameters\n")
+        cls.__doc__ = cleandoc(cls.__doc__ or "").replace("{parameters}", "".join(shared[1:]))
+
+    _flat = False
+    _paper_schedule = PAPER_SAPL
+
+    def __init__(
+        self,
+        n_anchors: int = 100,
+        n_neighbors: int = 8,
+        coding: str = "softmax",
+        step_size: float | str = "auto",
+        l2: float = 0.0,
+        t0: int = 1_000,
+        skip: int = 100,
+        standardize: bool = True,
+        loss: str = "logistic",
+        multiclass: str = "crammer_singer",
+        max_mb: int = 1_024,
+        seed: int = 0,
+    ) -> None:
+        self.n_anchors = whole("n_anchors", n_anchors, 1, 100_000)
+        self.n_neighbors = whole("n_neighbors", n_neighbors, 1, 1_000)
+        self.coding = choice("coding", coding, CODINGS)
+        self.step_size: float | str = step_size
+        if isinstance(step_size, str):
+            choice("step_size (if it is not a number)", step_size, ("auto", "paper"))
+        else:
+            self.step_size = number("step_size", step_size, 1e-6, 1e3)
+        self.l2 = number("l2", l2, 0.0, 1.0)
+        self.t0 = whole("t0", t0, 1, 10**12)
+        self.skip = whole("skip", skip, 1, 10**6)
+        self.standardize = flag("standardize", standardize)
+        self.loss = choice("loss", loss, LOSSES)
+        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
+        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
+        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        if step_size == "paper" and not l2 * t0 >= _SMALLEST_L2_T0:
+            raise ValueError(
+                f'step_size="paper" begins with steps of 1 / (l2 t0), at most '
+                f"{1 / _SMALLEST_L2_T0:,.0f}: choose for example l2=1e-4, t0=1000; "
+                f"got l2={l2}, t0={t0}"
+            )
+        if step_size == "paper" and skip >= t0:
+            raise ValueError(
+                f'step_size="paper" shrinks weights by 1 - skip / (t + t0): skip must be below t0; '
+                f"got skip={skip}, t0={t0}"
+            )
+        super().__init__()
+
+    @property
+    def _supervised_anchors(self) -> bool:
+        return True
+
+    @property
+    def _standardized(self) -> bool:
+        return self.standardize
+
+    def _members(self) -> Sequence[Member]:
+        auto, paper = self.step_size == "auto", self.step_size == "paper"
+        one = 1.0 if isinstance(self.step_size, str) else float(self.step_size)
+        return (
+            Anchors(
+                n_anchors=self.n_anchors,
+                n_neighbors=min(self.n_neighbors, self.n_anchors),
+                coding=CODINGS[self.coding],
+                loss=LOSSES[self.loss],
+                multiclass=MULTICLASS[self.multiclass],
+                schedule=self._paper_schedule if paper else LADDER_SCHEDULE,
+                steps=LADDER if auto else (one,),
+                averaged=auto,
+                supervised=self._supervised_anchors,
+                flat=self._flat,
+                common_share=0.0 if paper or self._flat else COMMON_SHARE,
+                l2=self.l2,
+                t0=self.t0,
+                skip=self.skip,
+            ),
+        )

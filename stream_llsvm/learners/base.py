@@ -1,0 +1,176 @@
+"""What every classifier of the package is: river's interface over one block of memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from river import base
+
+from stream_llsvm.explain import Anchor, Explanation, anchors_of, explain_last, per_unit
+from stream_llsvm.features import ABSENT
+from stream_llsvm.learners.many import ManyRecords
+from stream_llsvm.learners.weights import checked_weight
+from stream_llsvm.model_file import write
+
+Record = Mapping[Any, Any]
+
+
+class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
+    """A list of members and a mixer, learning one record at a time.
+
+    Subclasses keep their parameters and say which members they are made of. Features and classes
+    are discovered as they appear; nothing is learned from a record that is refused.
+    """
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @property
+    def anchors(self) -> list[Anchor]:
+        """Where the anchors are, in the user's units, with their mass and their own machines."""
+        if self._memory is None:
+            return []
+        return anchors_of(self._memory, self._features.names, self._labels.labels)
+
+    def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
+        """Learn from one record.
+
+        Parameters
+        ----------
+        x
+            The record: ``{feature: number}``. None, NaN and features not named are missing.
+        y
+            Its label: anything hashable but None.
+        w
+            How much the record counts: 2 takes steps twice as long, 0 none at all.
+
+        """
+        row = self._features.encode(x)
+        code = self._labels.code(y)
+        weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
+        if self._features.ignored or code < 0 or self._memory is None:
+            if weight == 0:
+                return
+            self._make_room(x, [y])
+            row = self._features.encode(x)
+            code = self._labels.code(y)
+        if weight == 0:
+            return
+        memory = self._memory
+        assert memory is not None
+        memory.one_label[0] = code
+        memory.one_importance[0] = weight
+        self._run_one(memory, row)
+        memory.one_label[0] = -1
+
+    def predict_one(self, x: Record, **kwargs: Any) -> Any:
+        """Return the likeliest label, None before anything was learned.
+
+        Parameters
+        ----------
+        x
+            The record.
+        **kwargs
+            Ignored; river's interface asks for it.
+
+        """
+        row = self._features.encode(x)
+        memory = self._memory
+        if memory is None:
+            return None
+        self._run_one(memory, row)
+        return self._labels.labels[memory.one_likeliest[0]]
+
+    def predict_proba_one(self, x: Record, **kwargs: Any) -> dict[Any, float]:
+        """Return each label's probability; empty before anything was learned.
+
+        Parameters
+        ----------
+        x
+            The record.
+        **kwargs
+            Ignored; river's interface asks for it.
+
+        """
+        row = self._features.encode(x)
+        memory = self._memory
+        if memory is None:
+            return {}
+        self._run_one(memory, row)
+        return dict(zip(self._labels.labels, memory.one_proba[0].tolist(), strict=True))
+
+    def decision_function_one(self, x: Record) -> dict[Any, float]:
+        """Return each label's score: the logits, which sum to zero, of the probabilities.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        if not self.predict_proba_one(x):
+            return {}
+        memory = self._memory
+        assert memory is not None
+        views = memory.views(0)
+        scores = views["mixer"][0] @ views["normal"]
+        return dict(zip(self._labels.labels, scores.tolist(), strict=True))
+
+    def explain_one(self, x: Record, label: Hashable | None = None) -> Explanation:
+        """Take the prediction for a record apart into what each feature contributes.
+
+        Parameters
+        ----------
+        x
+            The record.
+        label
+            The label whose score is to be explained; the predicted one if None.
+
+        """
+        row = self._features.encode(x)
+        memory = self._memory
+        if memory is None:
+            raise ValueError("nothing has been learned yet, so there is nothing to explain")
+        self._run_one(memory, row)
+        code = int(memory.one_likeliest[0]) if label is None else self._labels.code(label)
+        if code < 0:
+            raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
+        score, bias, z, weights = explain_last(memory, code, len(self._features))
+        columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
+        z, weights = z[: len(columns)], weights[columns]
+        slopes = per_unit(memory, z, weights, columns)
+        named = row.values.reshape(-1) != ABSENT
+        names = [self._features.names[c] for c in columns[named]]
+        return Explanation(
+            label=self._labels.labels[code],
+            score=score,
+            bias=bias,
+            contributions=dict(zip(names, (z * weights)[named].tolist(), strict=True)),
+            weights=dict(zip(names, slopes[named].tolist(), strict=True)),
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all; `load_model` reads it.
+
+        Parameters
+        ----------
+        path
+            Where to. An existing file is replaced.
+
+        """
+        write(path, self._payload())
+
+    def _payload(self) -> dict[str, object]:
+        memory = self._memory
+        return {
+            "class": type(self).__name__,
+            "params": self._get_params(),
+            "features": self._features.names,
+            "labels": self._labels.labels,
+            "width": 0 if memory is None else memory.width,
+            "state": None if memory is None else memory.state.view(np.uint8),
+        }

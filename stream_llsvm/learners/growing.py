@@ -1,0 +1,122 @@
+"""A model that finds out its features and classes as it goes: its memory, and how it grows."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_llsvm.compiling import announce
+from stream_llsvm.features import FeatureSpace, Row
+from stream_llsvm.kernels.run import run
+from stream_llsvm.labels import LabelSpace
+from stream_llsvm.memory import Member, Memory
+from stream_llsvm.model_file import ModelFileError
+
+_ROOMY = 64  # from this many features on, new ones find room made in advance
+
+
+class GrowingModel(abc.ABC):
+    """Names, labels and the block of memory that the kernels work on."""
+
+    max_mb: int
+
+    def __init__(self) -> None:
+        self._features = FeatureSpace()
+        self._labels = LabelSpace()
+        self._memory: Memory | None = None
+
+    @abc.abstractmethod
+    def _members(self) -> Sequence[Member]:
+        """Return what the classifier is made of."""
+
+    @property
+    def _standardized(self) -> bool:
+        return True
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The labels seen so far, in order of appearance."""
+        return self._labels.labels
+
+    @property
+    def features(self) -> tuple[Hashable, ...]:
+        """The names of the features seen so far."""
+        return self._features.names
+
+    def _make_room(self, names: Iterable[Hashable], labels: Iterable[Hashable]) -> None:
+        """Know these features and labels; raises before anything has changed."""
+        features = self._features.unknown(names)
+        classes = LabelSpace(self._labels.labels)
+        for label in labels:
+            classes.add(label)
+        n_features = len(self._features) + len(features)
+        if self._memory is None:
+            memory = self._refuse_if_too_large(n_features, len(classes))
+            announce()
+            memory.begin()
+            self._memory = memory
+        elif n_features > self._memory.width or len(classes) > self._memory.n_classes:
+            memory = self._refuse_if_too_large(n_features, len(classes))
+            self._memory.carry_to(memory)
+            self._memory = memory
+        known = len(self._features)
+        self._features.add(features)
+        self._memory.introduce(known, len(self._features))
+        self._labels = classes
+
+    def _refuse_if_too_large(self, n_features: int, n_classes: int) -> Memory:
+        """Lay out the memory for so much; nothing is allocated yet."""
+        width = n_features
+        if self._memory is not None and n_features > _ROOMY:
+            width = max(self._memory.width, n_features + n_features // 4)
+        if self._memory is not None and n_features <= self._memory.width:
+            width = self._memory.width
+        memory = Memory(self._members(), width, n_classes, standardize=self._standardized)
+        needed = memory.n_bytes / 2**20
+        if needed > self.max_mb:
+            raise ValueError(
+                f"with {n_features:,} features and {n_classes:,} classes the model would take "
+                f"{needed:,.0f} MB, more than max_mb={self.max_mb:,}: fold the features "
+                "(river.preprocessing.FeatureHasher), check that the label is a class and not a "
+                "number or an id, use fewer anchors, or raise max_mb"
+            )
+        return memory
+
+    def _run_one(self, memory: Memory, row: Row) -> None:
+        run(
+            memory.state,
+            memory.scratch,
+            memory.plan,
+            row.values.reshape(-1),
+            row.columns,
+            row.starts,
+            memory.one_label,
+            memory.one_importance,
+            memory.one_proba,
+            memory.one_likeliest,
+        )
+
+    def _restore(self, payload: Mapping[str, Any]) -> None:
+        """Take over a saved state; raises ModelFileError if it is not one of this model's."""
+        features, labels, state = (payload[name] for name in ("features", "labels", "state"))
+        spaces = FeatureSpace(features), LabelSpace(labels)
+        if len(spaces[0]) != len(features) or len(spaces[1]) != len(labels):
+            raise ModelFileError("the model file names a feature or a label twice")
+        if state is not None:
+            if len(labels) == 0:
+                raise ModelFileError("the model file's state knows no label")
+            width = payload["width"]
+            if not len(features) <= width <= 2 * len(features) + _ROOMY:
+                raise ModelFileError("the model file's width does not fit its features")
+            memory = Memory(self._members(), width, len(labels), standardize=self._standardized)
+            if state.dtype != np.uint8 or state.shape != (8 * memory.n_words,):
+                raise ModelFileError("the model file's state does not fit its options")
+            memory.allocate(np.frombuffer(state.tobytes()).copy())
+            memory.go_live()
+            if not memory.sound():
+                raise ModelFileError("the model file's state holds impossible values")
+            self._memory = memory
+        self._features, self._labels = spaces

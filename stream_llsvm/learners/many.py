@@ -1,0 +1,186 @@
+"""Many records at once: the same steps in the same order, to the bit, as one record at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.frames import as_matrix, frame_like, like
+from stream_llsvm.labels import LabelSpace, as_labels, label_array
+from stream_llsvm.learners.growing import GrowingModel
+from stream_llsvm.learners.options import whole
+from stream_llsvm.learners.warm_start import History, warm_start
+from stream_llsvm.learners.weights import checked_weights
+
+
+class ManyRecords(GrowingModel):
+    """The methods that take frames and arrays."""
+
+    seed: int
+
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learn from each row in turn: the same, to the bit, as `learn_one` row by row.
+
+        Parameters
+        ----------
+        X
+            Any eager dataframe that narwhals reads (pandas, polars, pyarrow, ...) or a 2-D array,
+            whose features are then named 0, 1, ...
+        y
+            One label a row.
+        w
+            How much each record counts: one number, or one a row.
+
+        """
+        self._test_then_learn(X, y, w)
+
+    def test_then_learn(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[Any]:
+        """Learn from each row in turn, and return the labels predicted just before.
+
+        Parameters
+        ----------
+        X
+            The records, as in `learn_many`.
+        y
+            One label a row.
+        w
+            How much each record counts: one number, or one a row.
+
+        Returns
+        -------
+        numpy.ndarray
+            One label a row; None where nothing had been learned yet.
+
+        """
+        likeliest = self._test_then_learn(X, y, w)
+        return _decoded(self._labels.labels, likeliest)
+
+    def _test_then_learn(self, X: Any, y: Any, w: Any) -> NDArray[np.int64]:
+        names, matrix = as_matrix(X)
+        labels = as_labels(y, len(matrix))
+        importance = checked_weights(w, len(matrix))
+        kept = importance > 0
+        if not kept.all():
+            likeliest = np.full(len(matrix), -1)
+            likeliest[kept] = self._test_then_learn_rows(
+                names, matrix[kept], [a for a, b in zip(labels, kept, strict=True) if b],
+                importance[kept],
+            )  # fmt: skip
+            return likeliest
+        return self._test_then_learn_rows(names, matrix, labels, importance)
+
+    def _test_then_learn_rows(
+        self,
+        names: Sequence[Hashable],
+        matrix: NDArray[np.float64],
+        labels: Sequence[Hashable],
+        importance: NDArray[np.float64],
+    ) -> NDArray[np.int64]:
+        n = len(matrix)
+        likeliest = np.full(n, -1, dtype=np.int64)
+        if n == 0:
+            return likeliest
+        ahead = LabelSpace(self._labels.labels)
+        codes = np.empty(n, dtype=np.int64)
+        firsts = []  # rows that bring a new class
+        for i, label in enumerate(labels):
+            known = len(ahead)
+            codes[i] = ahead.add(label)
+            if codes[i] == known:
+                firsts.append(i)
+        # Every size on the way, since a model with more classes may have fewer rungs.
+        n_features = len(self._features) + len(self._features.unknown(names))
+        for n_classes in range(max(1, len(self._labels)), len(ahead) + 1):
+            self._refuse_if_too_large(n_features, n_classes)
+        cuts = sorted({0, *firsts, n})
+        for begin, end in itertools.pairwise(cuts):
+            # A row may bring a class or features; it is predicted without knowing of them.
+            _, first = self._proba_of(names, matrix[begin : begin + 1])
+            self._make_room(names, labels[begin : begin + 1])
+            rows = self._features.encode_many(names, matrix[begin:end])
+            memory = self._memory
+            assert memory is not None
+            part = slice(begin, end)
+            memory.run(*rows, codes[part], importance[part], likeliest[part])
+            likeliest[begin] = first[0]
+        return likeliest
+
+    def warm_start(self, X: Any, y: Any, epochs: int = 10) -> None:
+        """Learn from history first, then go live.
+
+        A model that has no anchors yet gets them by k-means; then come several passes over the
+        records, each in a fresh random order, SAPL Algorithm 1. Some records (a tenth, at most
+        2,000) are held out of the passes and learned last, once: on them the mixer finds out which
+        experts to trust with records they have not seen.
+
+        Parameters
+        ----------
+        X
+            The records, as in `learn_many`.
+        y
+            One label a row.
+        epochs
+            How many passes.
+
+        """
+        whole("epochs", epochs, 1, 1_000_000)
+        names, matrix = as_matrix(X)
+        labels = as_labels(y, len(matrix))
+        if len(matrix) == 0:
+            return
+        self._make_room(names, labels)
+        assert self._memory is not None
+        history = History(self._features, names, matrix, self._labels.codes(labels))
+        warm_start(self._memory, history, epochs, np.random.default_rng(self.seed))
+
+    def predict_many(self, X: Any) -> Any:
+        """Return the likeliest label of each row, in the kind of series that X's library has.
+
+        Parameters
+        ----------
+        X
+            The records, as in `learn_many`.
+
+        """
+        names, matrix = as_matrix(X)
+        _, likeliest = self._proba_of(names, matrix)
+        return like(X, _decoded(self._labels.labels, likeliest))
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Return each label's probability for each row, a column a label.
+
+        Parameters
+        ----------
+        X
+            The records, as in `learn_many`.
+
+        """
+        names, matrix = as_matrix(X)
+        proba, _ = self._proba_of(names, matrix)
+        return frame_like(X, dict(zip(self._labels.labels, proba.T, strict=True)))
+
+    def _proba_of(
+        self, names: Sequence[Hashable], matrix: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        n = len(matrix)
+        proba = np.zeros((n, len(self._labels)))
+        likeliest = np.full(n, -1, dtype=np.int64)
+        if self._memory is not None and n > 0:
+            rows = self._features.encode_many(names, matrix)
+            unlabelled = np.full(n, -1, dtype=np.int64)
+            self._memory.run(*rows, unlabelled, None, likeliest, proba)
+        return proba, likeliest
+
+
+def _decoded(labels: Sequence[Any], codes: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the labels of the codes, in an array of their own type; None for a code of -1."""
+    if (codes < 0).any():
+        table = np.empty(len(labels) + 1, dtype=object)
+        table[:-1] = label_array(labels, dtype=object)
+    else:
+        table = label_array(labels)
+    return table[codes] if len(table) > 0 else np.empty(0, dtype=object)

@@ -1,0 +1,71 @@
+"""Read a saved model back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.lcc import LCCClassifier
+from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.sapl import SAPLClassifier
+from stream_llsvm.model_file import ModelFileError, read
+
+# Only these are ever made from a file: its text is looked up, never imported.
+_KNOWN: dict[str, type[LocalClassifier]] = {
+    c.__name__: c for c in (LLSVMClassifier, SAPLClassifier, LCCClassifier)
+}
+_PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}
+
+
+def load_model(path: str | os.PathLike[str]) -> LocalClassifier:
+    """Read a model that `save` wrote; it continues as if it had never been saved, to the bit.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is not a model's, is truncated or damaged, or was written by a newer version.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from stream_llsvm import LLSVMClassifier, load_model
+    >>> model = LLSVMClassifier()
+    >>> model.learn_one({"a": 1.0}, "yes")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.llsvm"
+    >>> model.save(path)
+    >>> load_model(path).predict_one({"a": 2.0})
+    'yes'
+
+    """
+    return from_payload(read(path))
+
+
+def from_payload(payload: Mapping[str, Any]) -> LocalClassifier:
+    """Make a model from what `save` put into the file."""
+    for part, expected in _PARTS.items():
+        if type(payload.get(part)) is not expected:
+            raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")
+    kind = _KNOWN.get(payload["class"])
+    if kind is None:
+        raise ModelFileError(
+            f"the file holds a {payload['class']!r}, which this version does not know: "
+            "upgrade stream_llsvm"
+        )
+    try:
+        model = kind(**payload["params"])
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"the file's options are not {kind.__name__}'s: {error}") from None
+    try:
+        model._restore(payload)
+    except ModelFileError:
+        raise
+    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"the file's contents do not fit together: {error}") from None
+    return model

@@ -1,0 +1,97 @@
+"""Learn from history before going live: k-means anchors, then several passes, SAPL Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.features import FeatureSpace, Row
+from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.run import SEEN
+from stream_llsvm.kernels.scaling import observe_rows, scale_rows
+from stream_llsvm.memory import Memory
+
+_HELD_OUT = 0.1
+_MOST_HELD_OUT = 2_000
+_MOST_CLUSTERED = 20_000
+_CLUSTERED_FLOATS = 50_000_000
+_MIXER_PASSES = 5
+_BLOCK = 4_096
+
+Order = NDArray[np.int64]
+
+
+@dataclass
+class History:
+    """Records of the past, and their labels' codes."""
+
+    features: FeatureSpace
+    names: Sequence[Hashable]
+    matrix: NDArray[np.float64]
+    codes: NDArray[np.int64]
+
+    def blocks(self, order: Order) -> Iterator[tuple[Row, NDArray[np.int64]]]:
+        """Yield the rows in this order, some at a time so that no second matrix is made."""
+        for i in range(0, len(order), _BLOCK):
+            rows = order[i : i + _BLOCK]
+            yield self.features.encode_many(self.names, self.matrix[rows]), self.codes[rows]
+
+
+def warm_start(memory: Memory, history: History, epochs: int, rng: np.random.Generator) -> None:
+    """Teach a model its history; scales first, then anchors, weights, and last the mixer."""
+    order = rng.permutation(len(history.matrix))
+    n_held = min(_MOST_HELD_OUT, int(_HELD_OUT * len(order)))
+    held, rehearsed = order[:n_held], order[n_held:]
+    _learn_scales(memory, history, rehearsed)
+    for i, member in enumerate(memory.members):
+        member.place(memory.views(1 + i), lambda: _sample(memory, history, rehearsed), rng)
+    try:
+        _teach(memory, at.LEARN_MEMBERS)
+        for i, member in enumerate(memory.members):
+            member.rehearse(memory.views(1 + i))
+        for _ in range(epochs):
+            _learn(memory, history, rng.permutation(rehearsed))
+        # The mixer must not learn whom to trust from records that the members know by heart.
+        _teach(memory, at.LEARN_MIXER)
+        for _ in range(_MIXER_PASSES):
+            _learn(memory, history, rng.permutation(held))
+    finally:
+        memory.go_live()
+        _teach(memory, at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER)
+    _learn(memory, history, held)
+
+
+def _teach(memory: Memory, *parts: int) -> None:
+    """Choose what is learned from now on."""
+    memory.plan[0, [at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER]] = 0
+    memory.plan[0, list(parts)] = 1
+
+
+def _learn_scales(memory: Memory, history: History, order: Order) -> None:
+    model = memory.views(0)
+    statistics = model["statistics"][: len(history.features)]
+    counters = model["counters"]
+    for rows, codes in history.blocks(order):
+        values = rows.values.reshape(-1)
+        observe_rows(statistics, counters[SEEN], values, rows.columns, rows.starts)
+        counters[SEEN] += len(codes)
+
+
+def _sample(memory: Memory, history: History, order: Order) -> NDArray[np.float32]:
+    """Return some of the records, scaled, for k-means."""
+    width = len(history.features)
+    rows = order[: min(_MOST_CLUSTERED, max(1, _CLUSTERED_FLOATS // max(1, width)))]
+    encoded = history.features.encode_many(history.names, history.matrix[rows])
+    z = np.zeros((len(rows), width), dtype=np.float32)
+    statistics = memory.views(0)["statistics"][:width]
+    values = encoded.values.reshape(-1)
+    scale_rows(statistics, memory.standardize, values, encoded.columns, encoded.starts, z)
+    return z
+
+
+def _learn(memory: Memory, history: History, order: Order) -> None:
+    for rows, codes in history.blocks(order):
+        memory.run(*rows, codes)
