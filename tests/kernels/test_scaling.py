@@ -1,0 +1,189 @@
+"""Scaling: mean and variance as they should be, and nothing that one record can break."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream_llsvm.kernels.scaling import (
+    ABSENT,
+    BORN,
+    CENTRE,
+    COUNT,
+    INVERSE,
+    MEAN,
+    NAMED,
+    STATISTICS,
+    THINNING,
+    VARIANCE,
+    YOUNG,
+    Z_CLIP,
+    observe,
+    observe_rows,
+    scale_rows,
+    scaled,
+)
+from tests.oracle_parts import Array, Scale
+
+NOTHING = np.zeros(0, dtype=np.int64)
+
+
+def _observe(feature: Array, v: float, seen: int) -> None:
+    observe(feature[None], 0, v, seen, seen % THINNING == 0)
+
+
+def _scaled(feature: Array, v: float, standardize: bool) -> float:
+    return float(scaled(feature[None], 0, v, standardize))
+
+
+def _learned(values: Array, seen: int = 0) -> Array:
+    feature = np.zeros(STATISTICS)
+    for i, v in enumerate(values):
+        _observe(feature, v, seen + i + 1)
+    return feature
+
+
+def test_mean_and_variance_are_numpys() -> None:
+    values = np.random.default_rng(0).normal(5, 3, size=800)
+    feature = _learned(values)
+    assert feature[COUNT] == feature[NAMED] == 800
+    assert feature[MEAN] == pytest.approx(values.mean())
+    assert feature[VARIANCE] == pytest.approx(values.var())
+    assert feature[CENTRE] == feature[MEAN]
+    assert feature[INVERSE] == pytest.approx(1 / values.std())
+
+
+@given(
+    values=st.lists(
+        st.one_of(
+            st.floats(-5, 5),
+            st.sampled_from([np.nan, ABSENT, 1e30, -1e300, 1.7e308, 5e-324]),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    standardize=st.booleans(),
+)
+def test_every_value_is_scaled_as_the_oracle_does_and_stays_in_bounds(
+    values: list[float], standardize: bool
+) -> None:
+    feature, oracle = np.zeros(STATISTICS), Scale()
+    for i, v in enumerate(values):
+        z = _scaled(feature, v, standardize)
+        assert abs(z) <= (Z_CLIP if standardize else 1e6)
+        if abs(v) < 1e100:
+            assert z == pytest.approx(oracle.scaled(v, standardize), rel=1e-6, abs=1e-6)
+        _observe(feature, v, i + 1)
+        with np.errstate(over="ignore"):
+            oracle.observe(v, i + 1)
+        assert np.isfinite(feature).all()
+        rounding = 1e-9 * np.sqrt(oracle.variance) + 1e-300  # denormals
+        np.testing.assert_allclose(feature, list(vars(oracle).values()), 1e-9, rounding)
+
+
+def test_an_old_feature_is_scaled_by_what_it_has_learned() -> None:
+    values = np.random.default_rng(1).normal(-2, 0.5, size=YOUNG)
+    feature = _learned(values)
+    expected = (-1.7 - values.mean()) / values.std()
+    assert _scaled(feature, -1.7, True) == pytest.approx(expected)
+    assert _scaled(feature, 50.0, True) == Z_CLIP
+    assert _scaled(feature, np.nan, True) == _scaled(feature, ABSENT, True) == 0
+
+
+def test_the_first_value_ever_is_the_mean() -> None:
+    assert _scaled(np.zeros(STATISTICS), 123.0, True) == 0
+
+
+def test_one_outrageous_value_widens_the_scale_by_a_factor() -> None:
+    values = np.random.default_rng(2).normal(size=500)
+    calm = _learned(values)
+    shaken = calm.copy()
+    _observe(shaken, 1e30, 501)
+    assert shaken[VARIANCE] < 1.2 * calm[VARIANCE]
+    assert abs(shaken[MEAN]) < 0.1
+
+
+def test_a_constant_says_nothing() -> None:
+    for constant in (0.0, 0.1, 1e30, -1e-300):
+        feature = _learned(np.full(50, constant))
+        assert feature[INVERSE] == 0
+        assert _scaled(feature, constant, True) == 0
+
+
+def test_a_rarely_named_feature_is_sparse_until_it_is_common() -> None:
+    """A word of a text: centre 0, so that what is not named costs nothing and says nothing."""
+    feature = np.zeros(STATISTICS)
+    for i in range(100):
+        _observe(feature, 2.0 if i % 5 == 0 else ABSENT, i + 1)
+    assert feature[CENTRE] == 0
+    assert feature[INVERSE] == pytest.approx(1 / 2)
+    assert _scaled(feature, 2.0, True) == pytest.approx(1)
+    for i in range(100, 300):
+        _observe(feature, float(i % 2), i + 1)
+    assert feature[CENTRE] == feature[MEAN] > 0
+
+
+def test_a_flag_that_is_1_whenever_it_is_named_is_sparse() -> None:
+    """To be named is all that it says; centred on its mean it would say nothing."""
+    flag = np.zeros(STATISTICS)
+    for i in range(40):
+        _observe(flag, ABSENT if i % 4 == 0 else 1.0, i + 1)
+    assert flag[CENTRE] == 0
+    assert _scaled(flag, 1.0, True) == 1
+    always = _learned(np.ones(40))
+    assert _scaled(always, 1.0, True) == 0
+
+
+def test_a_late_feature_is_judged_from_its_birth_on() -> None:
+    feature = np.zeros(STATISTICS)
+    feature[BORN] = 1_000
+    for i in range(50):
+        _observe(feature, float(i), 1_001 + i)
+    assert feature[CENTRE] == feature[MEAN] == pytest.approx(24.5)
+
+
+def test_a_named_but_missing_value_counts_as_named_only() -> None:
+    feature = np.zeros(STATISTICS)
+    _observe(feature, np.nan, 1)
+    assert feature[NAMED] == 1
+    assert feature[COUNT] == 0
+
+
+def test_unscaled_values_are_only_kept_from_overflowing() -> None:
+    feature = _learned(np.arange(10.0))
+    assert _scaled(feature, 123.5, False) == 123.5
+    assert _scaled(feature, 1e300, False) == 1e6
+
+
+def test_rows_dense_and_sparse_are_learned_and_scaled_alike() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 6)) * 3 + 1
+    x[rng.random(x.shape) < 0.4] = ABSENT
+    named = x != ABSENT
+    columns = np.ascontiguousarray(np.nonzero(named)[1])
+    starts = np.concatenate([[0], np.cumsum(named.sum(axis=1))])
+    dense, sparse, one_by_one = np.zeros((3, 6, STATISTICS))
+    observe_rows(dense, 0.0, x.reshape(-1), NOTHING, NOTHING)
+    observe_rows(sparse, 0.0, x[named], columns, starts)
+    for i, row in enumerate(x):
+        for feature, v in zip(one_by_one, row, strict=True):
+            _observe(feature, v, i + 1)
+    assert np.array_equal(dense, sparse)
+    assert np.array_equal(dense, one_by_one)
+    z = np.zeros((2, 60, 6), dtype=np.float32)
+    scale_rows(dense, True, x.reshape(-1), NOTHING, NOTHING, z[0])
+    scale_rows(dense, True, x[named], columns, starts, z[1])
+    assert np.array_equal(z[0], z[1])
+    expected = [[_scaled(f, v, True) for f, v in zip(dense, row, strict=True)] for row in x]
+    np.testing.assert_allclose(z[0], expected, rtol=1e-6)
+
+
+def test_a_settled_feature_looks_at_one_record_in_eight() -> None:
+    values = np.random.default_rng(4).normal(2, 3, size=20_000)
+    feature = _learned(values)
+    assert feature[NAMED] == len(values)
+    assert feature[COUNT] == YOUNG + (len(values) - YOUNG) / THINNING
+    assert feature[MEAN] == pytest.approx(values.mean(), abs=0.15)
+    assert feature[VARIANCE] == pytest.approx(values.var(), rel=0.05)

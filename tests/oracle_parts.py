@@ -1,0 +1,143 @@
+"""The oracle's parts: losses, codes and feature scales in plain float64, one formula a line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import coding, losses, scaling
+
+Array = NDArray[np.float64]
+
+#: The logistic loss never stops pushing; pushes below this are dropped, to save their steps.
+FAINT = 0.01
+
+
+def loss_of(kind: int, margin: float) -> float:
+    """Return the loss at a margin; the squared hinge is Huber's, halved."""
+    if kind == losses.HINGE:
+        return max(0.0, 1 - margin)
+    if kind == losses.SQUARED_HINGE:
+        return max(0.0, 1 - margin) ** 2 / 2 if margin > 0 else 0.5 - margin
+    return float(np.logaddexp(0, -margin))
+
+
+def total_loss(kind: int, multiclass: int, scores: Array, label: int) -> float:
+    """Return the loss of one expert's scores, one a class, or a single one for two classes."""
+    if len(scores) == 1:
+        return loss_of(kind, float(scores[0]) * (1 if label == 1 else -1))
+    if multiclass == losses.OVR:
+        return sum(loss_of(kind, s if c == label else -s) for c, s in enumerate(scores))
+    if kind == losses.LOGISTIC:
+        return float(np.logaddexp.reduce(scores) - scores[label])
+    return loss_of(kind, scores[label] - max(np.delete(scores, label)))
+
+
+def push_at(kind: int, margin: float) -> float:
+    """Return -d loss / d margin."""
+    if kind == losses.HINGE:
+        return 1.0 if margin < 1 else 0.0
+    if kind == losses.SQUARED_HINGE:
+        return float(np.clip(1 - margin, 0, 1))
+    push = 1 / (1 + math.exp(min(margin, 700)))
+    return push if push >= FAINT else 0.0
+
+
+def pushes_at(kind: int, multiclass: int, scores: Array, label: int) -> Array:
+    """Return -d loss / d score, for each of one expert's scores."""
+    if len(scores) == 1:
+        y = 1 if label == 1 else -1
+        return np.array([y * push_at(kind, y * scores[0])])
+    truth = np.arange(len(scores)) == label
+    if multiclass == losses.OVR:
+        signs = np.where(truth, 1, -1)
+        return np.array([y * push_at(kind, y * s) for y, s in zip(signs, scores, strict=True)])
+    if kind == losses.LOGISTIC:
+        p = np.exp(scores - scores.max())
+        p /= p.sum()
+        return np.where(np.abs(truth - p) < FAINT, 0.0, truth - p)
+    rival = int(np.argmax(np.where(truth, -np.inf, scores)))
+    push = push_at(kind, scores[label] - scores[rival])
+    out = np.zeros(len(scores))
+    out[label], out[rival] = push, -push
+    return out
+
+
+def codes_at(kind: int, squared: Array, sharpness: float, spread: float) -> tuple[Array, Array]:
+    """Return the codes gamma_j, SAPL(2), and their pulls, from squared distances.
+
+    The pull is d gamma_j / d v_j without the factor (h_j - H) (x - v_j), see kernels/coding.py.
+    """
+    if kind == coding.SOFTMAX:
+        beta = sharpness / (spread + 1e-12)
+        raw = np.exp(-beta * (squared - squared.min()))
+        return raw / raw.sum(), 2 * beta * raw / raw.sum()
+    # A floor a thousandth of the usual distance keeps 1 / d finite, and its derivative too.
+    distance = np.sqrt(squared) + 1e-3 * math.sqrt(spread) + 1e-12
+    raw = 1 / distance
+    return raw / raw.sum(), raw / raw.sum() / distance**2
+
+
+@dataclass
+class Scale:
+    """One feature's scale, by the rules that kernels/scaling.py states."""
+
+    count: float = 0.0
+    mean: float = 0.0
+    variance: float = 0.0
+    centre: float = 0.0
+    inverse: float = 0.0
+    named: float = 0.0
+    born: float = 0.0
+
+    def scaled(self, v: float, standardize: bool) -> float:
+        """Return z; 0 where there is no value."""
+        if not math.isfinite(v):
+            return 0.0
+        if not standardize:
+            return float(np.clip(v, -scaling.RAW_CLIP, scaling.RAW_CLIP))
+        centre, inverse = self.centre, self.inverse
+        if self.count < scaling.YOUNG:
+            sparse = self.centre == 0 and self.inverse > 0 and self.mean != 0
+            mean, variance = self._with(v, 1 / (self.count + 1))
+            centre, inverse = self._standard(mean, variance, sparse)
+        return float(np.clip((v - centre) * inverse, -scaling.Z_CLIP, scaling.Z_CLIP))
+
+    def observe(self, v: float, seen: float) -> None:
+        """Learn from the value that the record number ``seen`` has."""
+        if v == scaling.ABSENT:
+            return
+        stands_for = 1
+        if self.count >= scaling.YOUNG:
+            if seen % scaling.THINNING != 0:
+                return
+            stands_for = scaling.THINNING
+        self.named += stands_for
+        if math.isnan(v):
+            return
+        v = float(np.clip(v, -1e100, 1e100))
+        self.count += 1
+        rate = max(1 / self.count, scaling.SLOWEST)
+        # ``_with`` looks at whether the feature has settled, this value included.
+        self.mean, self.variance = self._with(v, rate)
+        age = seen - self.born
+        sparse = 2 * self.named < age or (self.variance == 0 and self.named < age)
+        self.centre, self.inverse = self._standard(self.mean, self.variance, sparse)
+
+    def _with(self, v: float, rate: float) -> tuple[float, float]:
+        delta = v - self.mean
+        if self.count >= scaling.SETTLED and self.variance > 0:
+            most = scaling.OUTLIER * math.sqrt(self.variance)
+            delta = float(np.clip(delta, -most, most))
+        variance = self.variance + rate * ((1 - rate) * delta * delta - self.variance)
+        return self.mean + rate * delta, variance
+
+    @staticmethod
+    def _standard(mean: float, variance: float, sparse: bool) -> tuple[float, float]:
+        """Return centre and 1 / scale; a constant has no scale."""
+        spread = variance + (mean * mean if sparse else 0.0)
+        inverse = 1 / math.sqrt(spread) if spread > 1e-24 * mean * mean else 0.0
+        return (0.0 if sparse else mean), inverse
