@@ -1,0 +1,182 @@
+"""The learners behave as river's own do: its checks, its pipelines, its evaluation."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from river import base, checks, compose, datasets, evaluate, metrics, preprocessing
+
+from stream_llsvm import SAPLClassifier
+from stream_llsvm.learners.anchored import AnchorClassifier
+from stream_llsvm.learners.base import LocalClassifier
+from tests.learners.support import LEARNERS, everything, records, small, taught
+
+
+def all_checks() -> Iterator[Any]:
+    for kind in LEARNERS:
+        model = kind()
+        for i, check in enumerate(checks.yield_checks(model)):
+            name = getattr(check, "__name__", str(check))
+            assert name not in model._unit_test_skips(), "no check of river's is left out"
+            yield pytest.param(kind, check, id=f"{kind.__name__}-{name}-{i}")
+
+
+@pytest.mark.parametrize(("kind", "check"), list(all_checks()))
+def test_river_checks(kind: type[AnchorClassifier], check: Callable[[Any], None]) -> None:
+    check(kind().clone())
+
+
+def scaled(model: LocalClassifier) -> Any:
+    return preprocessing.StandardScaler() | model
+
+
+def encoded(model: LocalClassifier) -> Any:
+    words = compose.SelectType(str) | preprocessing.OneHotEncoder()
+    numbers = compose.SelectType(float) | preprocessing.StandardScaler()
+    return (numbers + words) | model
+
+
+def united(model: LocalClassifier) -> Any:
+    return (
+        compose.TransformerUnion(preprocessing.MinMaxScaler(), preprocessing.StandardScaler())
+        | model
+    )
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("pipeline", [scaled, united])
+def test_river_checks_in_pipelines(
+    kind: type[AnchorClassifier], pipeline: Callable[[LocalClassifier], Any]
+) -> None:
+    model = pipeline(kind())
+    for check in checks.yield_checks(model):
+        # A scaler that learns a whole batch before it scales the first row cannot match one that
+        # learns row by row, whatever comes after it.
+        if check.__name__ == "check_learn_many_matches_learn_one" and pipeline is scaled:
+            continue
+        check(model.clone())
+
+
+ON_A_STREAM = [
+    check
+    for name, check in sorted(vars(checks.common).items())
+    if name.startswith("check_")
+    and list(inspect.signature(check).parameters) == ["model", "dataset"]
+    # These ask every step for methods that an encoder does not have.
+    and "many" not in name
+    and "transform" not in name
+]
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("check", ON_A_STREAM, ids=lambda check: check.__name__)
+def test_river_checks_behind_an_encoder(
+    kind: type[AnchorClassifier], check: Callable[..., None]
+) -> None:
+    check(preprocessing.OneHotEncoder() | kind(), dataset=datasets.Phishing().take(200))
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_pipeline_learns_words_and_numbers(kind: type[AnchorClassifier]) -> None:
+    rng = np.random.default_rng(0)
+    model = encoded(kind())
+    right = 0
+    for i in range(600):
+        colour, size = str(rng.choice(["red", "blue", "green"])), float(rng.normal())
+        y = (colour == "red") == (size > 0)
+        right += i >= 300 and model.predict_one({"colour": colour, "size": size}) == y
+        model.learn_one({"colour": colour, "size": size}, y)
+    assert right / 300 > 0.9
+
+
+def test_text_as_a_bag_of_words() -> None:
+    from river.feature_extraction import BagOfWords
+
+    model: Any = BagOfWords() | SAPLClassifier()
+    for i in range(100):
+        model.learn_one(f"cheap offer number {i}", "spam")
+        model.learn_one(f"see you at lunch {i}", "ham")
+        model.learn_one(f"invoice attached {i}", "work")
+    assert model.predict_one("an offer so cheap") == "spam"
+    assert model.predict_one("lunch with you") == "ham"
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("delay", [None, 1, 50])
+def test_progressive_validation_with_delayed_labels(
+    kind: type[AnchorClassifier], delay: int | None
+) -> None:
+    stream = datasets.Bananas().take(1_500)
+    score = evaluate.progressive_val_score(stream, kind(), metrics.Accuracy(), delay=delay)
+    assert score.get() > 0.75
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_clone_is_new_and_keeps_the_options(kind: type[AnchorClassifier]) -> None:
+    options: dict[str, Any] = {
+        "n_anchors": 7,
+        "n_neighbors": 2,
+        "loss": "hinge",
+        "step_size": 0.5,
+        "seed": 3,
+    }
+    model = taught(kind(**options), records(50))
+    clone = model.clone()
+    assert clone._get_params() == model._get_params()
+    assert clone.classes == clone.features == ()
+    assert clone.predict_one({"f0": 1.0}) is None
+    assert everything(taught(clone, records(50))) == everything(model)
+    with pytest.raises(ValueError, match="n_anchors must be a whole number from 1"):
+        model.clone({"n_anchors": 0})
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_options_of_a_live_model_cannot_change(kind: type[AnchorClassifier]) -> None:
+    model = taught(kind(), records(10))
+    before = everything(model)
+    with pytest.raises(ValueError, match="not a mutable attribute"):
+        model.mutate({"n_anchors": 5})
+    model.mutate({})
+    assert everything(model) == before
+
+
+def pickled(model: LocalClassifier) -> LocalClassifier:
+    copied = pickle.loads(pickle.dumps(model))
+    assert isinstance(copied, LocalClassifier)
+    return copied
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
+def test_a_copy_goes_on_to_the_bit(
+    kind: type[AnchorClassifier], copied: Callable[[LocalClassifier], LocalClassifier]
+) -> None:
+    stream = records(300)
+    model = taught(small(kind), stream[:150])
+    x, y = stream[150]
+    model.predict_one(x)  # the copy is made between a prediction and its label
+    other = copied(model)
+    assert everything(other) == everything(model)
+    model.learn_one(x, y)
+    other.learn_one(x, y)
+    for x, y in stream[151:]:
+        assert model.predict_proba_one(x) == other.predict_proba_one(x)
+        model.learn_one(x, y)
+        other.learn_one(x, y)
+    assert everything(other) == everything(model)
+    before = everything(other)
+    taught(model, stream)
+    assert everything(other) == before, "copies share nothing"
+
+
+def test_the_learners_are_rivers() -> None:
+    for kind in LEARNERS:
+        assert issubclass(kind, base.Classifier)
+        assert issubclass(kind, base.MiniBatchClassifier)
+        assert kind()._multiclass

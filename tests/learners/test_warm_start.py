@@ -1,0 +1,151 @@
+"""Learning from history first, then going live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from river import datasets
+
+from stream_llsvm import SAPLClassifier
+from stream_llsvm.learners.anchored import AnchorClassifier
+from tests.learners.support import LEARNERS, everything, records, small, sound, taught
+
+Arrays = tuple[NDArray[np.float64], NDArray[np.bool_]]
+
+
+@pytest.fixture(scope="module")
+def bananas() -> Arrays:
+    stream = list(datasets.Bananas())
+    X = np.array([list(x.values()) for x, _ in stream], dtype=np.float64)
+    return X, np.array([y for _, y in stream])
+
+
+@pytest.mark.parametrize(
+    ("dataset", "gain", "floor"),
+    # One pass over Bananas is already near the best that is possible.
+    [(datasets.ImageSegments, 0.005, 0.94), (datasets.Bananas, -0.01, 0.89)],
+)
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_several_passes_beat_one(
+    kind: type[AnchorClassifier], dataset: type[Any], gain: float, floor: float
+) -> None:
+    stream = list(dataset())
+    X = np.array([list(x.values()) for x, _ in stream], dtype=np.float64)
+    y = np.array([y for _, y in stream])
+    warm, once = [], []
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(X))
+        train, test = order[: 2 * len(X) // 3], order[2 * len(X) // 3 :]
+        model, online = kind(), kind()
+        model.warm_start(X[train], y[train], epochs=10)
+        online.learn_many(X[train], y[train])
+        warm.append(np.mean(model.predict_many(X[test]) == y[test]))
+        once.append(np.mean(online.predict_many(X[test]) == y[test]))
+    assert np.mean(warm) > np.mean(once) + gain
+    assert np.mean(warm) > floor
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_the_seed_decides(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+    X, y = bananas[0][:500], bananas[1][:500]
+    models = [small(kind, seed=seed) for seed in (1, 1, 2)]
+    for model in models:
+        model.warm_start(X, y, epochs=2)
+    assert everything(models[0]) == everything(models[1])
+    assert everything(models[0]) != everything(models[2])
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_it_goes_on_live(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+    X, y = bananas
+    model, cold = kind(), kind()
+    model.warm_start(X[:2_000], y[:2_000], epochs=5)
+    told, late = model.test_then_learn(X[2_000:], y[2_000:]), cold.test_then_learn(X, y)[2_000:]
+    assert np.mean(told == y[2_000:]) > np.mean(late == y[2_000:]) - 0.005
+    # All is live again: row by row and many at once are the same, and a swap of labels is learned.
+    twin = small(kind)
+    other = small(kind)
+    for either in (other, twin):
+        either.warm_start(X[:300], y[:300], epochs=2)
+    other.learn_many(X[300:600], y[300:600])
+    rows = zip(X[300:600].tolist(), y[300:600], strict=True)
+    taught(twin, [(dict(enumerate(row)), label) for row, label in rows])
+    assert everything(other) == everything(twin)
+    told = other.test_then_learn(X, ~y)
+    assert np.mean(told[-1_000:] == ~y[-1_000:]) > 0.8
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_live_model_can_learn_history(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+    X, y = bananas
+    model = kind()
+    model.learn_many(X[:1_000], y[:1_000])
+    before = len(model.anchors)
+    model.warm_start(X[1_000:2_000], y[1_000:2_000], epochs=3)
+    assert len(model.anchors) >= before, "anchors that are there stay"
+    assert np.mean(model.predict_many(X[3_000:]) == y[3_000:]) > 0.86
+    model.warm_start(pd.DataFrame({"new": [1.0, 2.0]}), ["third", "fourth"], epochs=2)
+    assert model.classes[2:] == ("third", "fourth") and "new" in model.features
+    assert sound(model)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 11])
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_short_histories(kind: type[AnchorClassifier], n: int) -> None:
+    model = kind()
+    model.warm_start(np.arange(2.0 * n).reshape(n, 2), [f"class {i % 3}" for i in range(n)])
+    assert sound(model)
+    assert model.predict_one({0: 0.0, 1: 1.0}) in model.classes
+    assert 1 <= len(model.anchors) <= model._get_params()["n_anchors"]
+    taught(model, [({0: 1.0, 1: 2.0}, "class 9")] * 20)
+    assert sound(model)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_gaps_and_features_that_say_nothing(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+    X, y = bananas[0][:2_000].copy(), bananas[1][:2_000]
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    padded = frame.assign(constant=3.0, never=np.nan, huge=1e30)
+    model = kind()
+    model.warm_start(padded, y, epochs=5)
+    assert sound(model)
+    assert np.mean(model.predict_many(padded).to_numpy() == y) > 0.84
+    for anchor in model.anchors:
+        assert anchor.position["constant"] == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_all_rows_alike(kind: type[AnchorClassifier]) -> None:
+    model = kind()
+    model.warm_start(np.ones((50, 3)), ["x"] * 50, epochs=3)
+    assert len(model.anchors) == 1 and sound(model)
+    assert model.predict_one({0: 1.0}) == "x"
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+def test_a_frame_that_names_few_of_many_features(kind: type[AnchorClassifier]) -> None:
+    rng = np.random.default_rng(0)
+    model = small(kind)
+    for i in range(20):
+        model.learn_one({f"w{j}": 1.0 for j in range(10 * i, 10 * i + 10)}, i % 2)
+    y = rng.integers(0, 2, 200)
+    frame = pd.DataFrame({f"w{j}": rng.normal(2.0 * y - 1) for j in range(5)})
+    model.warm_start(frame, y, epochs=4)
+    assert sound(model)
+    assert len(model.features) == 200
+    assert np.mean(model.predict_many(frame).to_numpy() == y) > 0.9
+
+
+def test_history_in_frames_of_columns_in_any_order() -> None:
+    stream = records(200)
+    frame = pd.DataFrame([x for x, _ in stream])
+    labels = [y for _, y in stream]
+    one, other = small(SAPLClassifier), small(SAPLClassifier)
+    one.warm_start(frame, labels, epochs=2)
+    other.warm_start(frame[["f2", "f0", "f1"]], labels, epochs=2)
+    assert everything(one) == everything(other)
