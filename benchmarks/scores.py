@@ -1,0 +1,123 @@
+"""One pass over a stream, every record predicted before it is learned, and its scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from streams import Stream
+
+BINS = 15
+# A learner that answers exactly 0 for what then happens would lose infinitely much.
+FLOOR = 1e-6
+CHUNK = 1_000
+
+
+Record = dict[Hashable, Any]
+
+
+class RecordLearner(Protocol):
+    """What river's classifiers and pipelines have in common."""
+
+    def predict_one(self, x: Record) -> Any:
+        """Return the label."""
+
+    def predict_proba_one(self, x: Record) -> dict[Any, float]:
+        """Return the probability of each label."""
+
+    def learn_one(self, x: Record, y: Any) -> None:
+        """Learn the record."""
+
+
+class BlockLearner(Protocol):
+    """A learner that predicts and learns the rows of a block in order, each row once."""
+
+    def test_then_learn(self, X: Any, y: Any) -> Any:
+        """Return the labels predicted before each row was learned."""
+
+
+class Pass(NamedTuple):
+    """What one pass gave: hits, seconds, and probabilities if they were asked for."""
+
+    hits: NDArray[np.bool_]
+    seconds: float
+    top: NDArray[np.float64] | None = None
+    truth: NDArray[np.float64] | None = None
+
+    def accuracy(self, tail: int | None = None) -> float:
+        """Return the percentage of hits, over all records or the last ones."""
+        return 100 * float(np.mean(self.hits if tail is None else self.hits[-tail:]))
+
+    def log_loss(self) -> float | None:
+        """Return the mean negative log of the probability given to the true label."""
+        if self.truth is None:
+            return None
+        return float(-np.mean(np.log(np.maximum(self.truth, FLOOR))))
+
+    def calibration_error(self) -> float | None:
+        """Return the expected calibration error over equal-width bins of the top probability."""
+        if self.top is None:
+            return None
+        place = np.clip((self.top * BINS).astype(np.int64), 0, BINS - 1)
+        gaps = np.bincount(place, weights=self.top - self.hits, minlength=BINS)
+        return float(np.abs(gaps).sum() / len(self.hits))
+
+    def micros(self) -> float:
+        """Return the microseconds per record."""
+        return 1e6 * self.seconds / len(self.hits)
+
+
+def run_blocks(model: BlockLearner, stream: Stream, block: int) -> Pass:
+    """Predict and learn block by block with `test_then_learn`."""
+    hits = np.zeros(len(stream.y), dtype=np.bool_)
+    seconds = 0.0
+    for start in range(0, len(stream.y), block):
+        rows = slice(start, start + block)
+        X, y = stream.X[rows], stream.y[rows]
+        begin = perf_counter()
+        labels = model.test_then_learn(X, y)
+        seconds += perf_counter() - begin
+        # Before anything has been learned there may be no label to give: that is a miss.
+        hits[rows] = [label == true for label, true in zip(labels, y, strict=True)]
+    return Pass(hits, seconds)
+
+
+def run_records(model: RecordLearner, stream: Stream) -> Pass:
+    """Predict and learn record by record; the label is the likeliest, as river has it."""
+    n = len(stream.y)
+    hits, top, truth = np.zeros(n, dtype=np.bool_), np.zeros(n), np.zeros(n)
+    seconds = 0.0
+    for start in range(0, n, CHUNK):
+        chunk = as_records(stream.X[start : start + CHUNK])
+        labels = stream.y[start : start + CHUNK].tolist()
+        answers = []
+        # The clock runs only over predicting and learning: scoring is done between chunks.
+        begin = perf_counter()
+        for x, y in zip(chunk, labels, strict=True):
+            answers.append(model.predict_proba_one(x))
+            model.learn_one(x, y)
+        seconds += perf_counter() - begin
+        for i, (answer, y) in enumerate(zip(answers, labels, strict=True), start):
+            if answer:
+                label = max(answer, key=answer.__getitem__)
+                hits[i], top[i], truth[i] = label == y, answer[label], answer.get(y, 0.0)
+    return Pass(hits, seconds, top, truth)
+
+
+def predict_and_learn(model: RecordLearner, records: list[Record], labels: list[Any]) -> None:
+    """Predict and learn the records one by one, for nothing but the time it takes."""
+    for x, y in zip(records, labels, strict=True):
+        model.predict_one(x)
+        model.learn_one(x, y)
+
+
+def as_records(X: NDArray[Any]) -> list[Record]:
+    """Return the rows as dicts named 0..D-1, as an array's columns are; a NaN is left unnamed."""
+    rows = X.tolist()
+    if np.issubdtype(X.dtype, np.floating) and np.isnan(X).any():
+        return [{i: v for i, v in enumerate(row) if not math.isnan(v)} for row in rows]
+    return [dict(enumerate(row)) for row in rows]
