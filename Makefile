@@ -30,6 +30,9 @@ lint: $(VENV)/.ready-test
 
 bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
+	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners sapl --peers logreg,arf \
+		--section reliability banana magic04 keystroke segment
+	@$(BIN)/python benchmarks/warm_start.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)"
 
 # Asked before anything is installed.
