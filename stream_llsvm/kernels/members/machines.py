@@ -54,15 +54,16 @@ def heights_of(
             h[:] = 0
         else:
             scores_of(weights[a], x, at, h)
-        for u in range(half):
-            r = u // columns
-            from_u = h[u]
-            h[u] = np.float32(raw_scale[r]) * from_u + biases[a, u]
-            out[u] += code[j] * h[u]
-            if averaged:
-                p = half + u
-                h[p] = keep[a, r] * from_u + gain[a] * h[p] + biases[a, p]
-                out[p] += code[j] * h[p]
+        for r in range(rungs):
+            scale = np.float32(raw_scale[r])
+            for u in range(r * columns, (r + 1) * columns):
+                from_u = h[u]
+                h[u] = scale * from_u + biases[a, u]
+                out[u] += code[j] * h[u]
+                if averaged:
+                    p = half + u
+                    h[p] = keep[a, r] * from_u + gain[a] * h[p] + biases[a, p]
+                    out[p] += code[j] * h[p]
 
 
 @kernel
@@ -140,13 +141,16 @@ def descend(
     rungs = raw_scale.size
     half = biases.shape[1] // 2 if averaged else biases.shape[1]
     columns = half // rungs
-    for u in range(half):
-        r = u // columns
-        s = etas[r] * push[u] * share
-        biases[a, u] += s
-        step[u] = s / np.float32(raw_scale[r])
-        if averaged:
-            step[half + u] = -step[u] * keep[a, r] / gain[a]
+    for r in range(rungs):
+        eta = etas[r] * share
+        per_u = 1 / np.float32(raw_scale[r])
+        per_p = -keep[a, r] / gain[a] if averaged else np.float32(0)
+        for u in range(r * columns, (r + 1) * columns):
+            s = eta * push[u]
+            biases[a, u] += s
+            step[u] = s * per_u
+            if averaged:
+                step[half + u] = step[u] * per_p
     if weights.shape[2] > 0:
         add_outer(weights[a], step, x, at)
 
