@@ -63,14 +63,8 @@ class ManyRecords(GrowingModel):
         names, matrix = as_matrix(X)
         labels = as_labels(y, len(matrix))
         importance = checked_weights(w, len(matrix))
-        kept = importance > 0
-        if not kept.all():
-            likeliest = np.full(len(matrix), -1)
-            likeliest[kept] = self._test_then_learn_rows(
-                names, matrix[kept], [a for a, b in zip(labels, kept, strict=True) if b],
-                importance[kept],
-            )  # fmt: skip
-            return likeliest
+        if not (importance > 0).any():
+            return self._proba_of(names, matrix)[1]
         return self._test_then_learn_rows(names, matrix, labels, importance)
 
     def _test_then_learn_rows(
@@ -82,12 +76,12 @@ class ManyRecords(GrowingModel):
     ) -> NDArray[np.int64]:
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
-        if n == 0:
-            return likeliest
         ahead = LabelSpace(self._labels.labels)
-        codes = np.empty(n, dtype=np.int64)
+        codes = np.full(n, -1, dtype=np.int64)  # a row that counts nothing is only predicted
         firsts = []  # rows that bring a new class
         for i, label in enumerate(labels):
+            if importance[i] == 0:
+                continue
             known = len(ahead)
             codes[i] = ahead.add(label)
             if codes[i] == known:
@@ -100,7 +94,10 @@ class ManyRecords(GrowingModel):
         for begin, end in itertools.pairwise(cuts):
             # A row may bring a class or features; it is predicted without knowing of them.
             _, first = self._proba_of(names, matrix[begin : begin + 1])
-            self._make_room(names, labels[begin : begin + 1])
+            brought = [labels[begin]] if importance[begin] > 0 else []
+            if self._memory is None and not brought:
+                continue
+            self._make_room(names, brought)
             rows = self._features.encode_many(names, matrix[begin:end])
             memory = self._memory
             assert memory is not None

@@ -158,7 +158,7 @@ def test_a_weight_of_zero_changes_nothing_at_all(kind: type[AnchorClassifier]) -
     model.learn_one({0: 1.0}, "new", w=0)
     told = model.test_then_learn(np.ones((2, 9)), ["new", 1], w=[0, 0])
     assert everything(model) == everything(twin)
-    assert told.tolist() == [None, None], "rows that do not count are not scored"
+    assert told.tolist() == [model.predict_one(dict.fromkeys(range(9), 1.0))] * 2
     w = (rng.random(60) < 0.5).astype(float)
     labels = [int(label) if weight else "never" for label, weight in zip(y, w, strict=True)]
     model.learn_many(X, labels, w=w)
@@ -225,3 +225,22 @@ def test_labels_come_back_as_they_went_in(labels: list[Any]) -> None:
         plain = many.item() if isinstance(many, np.generic) else many
         assert plain == one and type(plain) is type(one)
     assert [model.predict_one({0: -1.0}), model.predict_one({0: 1.0})] == labels
+
+
+def test_a_row_that_counts_nothing_is_still_predicted() -> None:
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(60, 3))
+    y = np.array(["plus" if row[0] > 0 else "minus" for row in X])
+    w = (rng.random(60) < 0.5).astype(float)
+    w[0], y[40], w[40] = 0.0, "never learned", 0.0
+    one, many = small(SAPLClassifier), small(SAPLClassifier)
+    told = many.test_then_learn(X, y, w)
+    for row, label, weight, said in zip(X.tolist(), y.tolist(), w.tolist(), told, strict=True):
+        x = dict(enumerate(row))
+        assert one.predict_one(x) == said
+        one.learn_one(x, label, w=weight)
+    assert everything(one) == everything(many)
+    assert "never learned" not in many.classes
+    before = everything(many)
+    assert set(many.test_then_learn(X, y, w=0.0)) <= {"plus", "minus"}
+    assert everything(many) == before
