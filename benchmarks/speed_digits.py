@@ -46,16 +46,19 @@ def linear_digits(learner: str, data: Path | None, effort: Effort) -> Section:
         return run
 
     peers.ours(learner, n_anchors=100, n_neighbors=8).learn_many(X[:200], y[:200])
-    batches, single = "SGDClassifier, 100 rows a call", "SGDClassifier, a row a call"
+    # Its price depends on the rows a call; the ratio is to whichever is cheapest.
+    sizes = {f"SGDClassifier, {size:,} rows a call": size for size in (100, 1_000, 10_000)}
+    single = "SGDClassifier, a row a call"
     one, ladder = f"{learner}, one step size", f"{learner}, the ladder"
-    runners = {one: learn(1.0), ladder: learn("auto"), batches: sgd(100, rows)}
+    runners = {one: learn(1.0), ladder: learn("auto")}
+    runners |= {name: sgd(size, rows) for name, size in sizes.items()}
     times = alternate(runners | {single: sgd(1, few)}, effort.rounds)
-    best = min((batches, single), key=times.micros)
+    best = min((*sizes, single), key=times.micros)
     lines = [[name, results.figure(times.micros(name)), times.times(name, best)] for name in times]
     note = (
         f"MNIST, {rows:,} rows learned once, 10 classes, m = 100, k = 8 (a row a call: the first "
         f"{few:,} rows). SGDClassifier gets standardised float32 rows, scaled outside the clock; "
-        f"`learn_many` gets the raw pixels. Ratio to the faster way of the two: {best}."
+        f"`learn_many` gets the raw pixels. Ratio to the cheapest of its ways: {best}."
     )
     return Section("One pass of MNIST", results.table(RATIO_HEADER, lines) + "\n\n" + note)
 
