@@ -1,4 +1,4 @@
-"""Accuracy, log loss, calibration and time of one pass over each stream, the same defaults for all."""
+"""Accuracy, log loss, calibration and time of one pass over each stream, all by default."""
 
 from __future__ import annotations
 
