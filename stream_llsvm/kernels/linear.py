@@ -13,19 +13,6 @@ from stream_llsvm.kernels.jit import Array, Real, kernel
 
 
 @kernel
-def dot(v: Array, x: Array, at: Array) -> Real:
-    """``sum_i x[i] * v[i]``."""
-    total = np.float32(0)
-    if at.size == 0:
-        for i in range(x.size):
-            total += x[i] * v[i]
-    else:
-        for i in range(x.size):
-            total += x[i] * v[at[i]]
-    return total
-
-
-@kernel
 def add_scaled(v: Array, x: Array, at: Array, factor: Real) -> None:
     """``v[i] += factor * x[i]``."""
     if at.size == 0:
