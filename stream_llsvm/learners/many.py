@@ -78,32 +78,36 @@ class ManyRecords(GrowingModel):
         likeliest = np.full(n, -1, dtype=np.int64)
         ahead = LabelSpace(self._labels.labels)
         codes = np.full(n, -1, dtype=np.int64)  # a row that counts nothing is only predicted
-        firsts = []  # rows that bring a new class
+        firsts: set[int] = set()  # rows that bring a new class
         for i, label in enumerate(labels):
             if importance[i] == 0:
                 continue
             known = len(ahead)
             codes[i] = ahead.add(label)
             if codes[i] == known:
-                firsts.append(i)
-        # Every size on the way, since a model with more classes may have fewer rungs.
-        n_features = len(self._features) + len(self._features.unknown(names))
-        for n_classes in range(max(1, len(self._labels)), len(ahead) + 1):
-            self._refuse_if_too_large(n_features, n_classes)
+                firsts.add(i)
+        unknown = len(self._features.unknown(names))
+        if unknown or firsts:
+            # Every size on the way, since a model with more classes may have fewer rungs.
+            for n_classes in range(max(1, len(self._labels)), len(ahead) + 1):
+                self._refuse_if_too_large(len(self._features) + unknown, n_classes)
         cuts = sorted({0, *firsts, n})
         for begin, end in itertools.pairwise(cuts):
-            # A row may bring a class or features; it is predicted without knowing of them.
-            _, first = self._proba_of(names, matrix[begin : begin + 1])
-            brought = [labels[begin]] if importance[begin] > 0 else []
-            if self._memory is None and not brought:
-                continue
-            self._make_room(names, brought)
+            brings = bool(unknown) or begin in firsts
+            if brings:
+                # The row is predicted without knowing of the class or the features it brings.
+                _, first = self._proba_of(names, matrix[begin : begin + 1])
+                brought = [labels[begin]] if importance[begin] > 0 else []
+                if self._memory is None and not brought:
+                    continue
+                self._make_room(names, brought)
             rows = self._features.encode_many(names, matrix[begin:end])
             memory = self._memory
             assert memory is not None
             part = slice(begin, end)
             memory.run(*rows, codes[part], importance[part], likeliest[part])
-            likeliest[begin] = first[0]
+            if brings:
+                likeliest[begin] = first[0]
         return likeliest
 
     def warm_start(self, X: Any, y: Any, epochs: int = 10) -> None:
