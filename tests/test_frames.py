@@ -18,12 +18,23 @@ from hypothesis import strategies as st
 from stream_llsvm.features import FeatureSpace
 from stream_llsvm.frames import as_matrix, frame_like, like
 
+
+def _converted(data: Any, backend: Any) -> pd.DataFrame:
+    """Return pandas' nullable columns; a column of whole floats stays float, and -0.0 itself."""
+    real = "double[pyarrow]" if backend == "pyarrow" else "Float64"
+    frame = pd.DataFrame(data)
+    floats = [name for name, column in frame.items() if column.dtype.kind == "f"]
+    kept = frame.astype(dict.fromkeys(floats, real))
+    others = [name for name in frame.columns if name not in floats]
+    return kept.assign(**frame[others].convert_dtypes(dtype_backend=backend))
+
+
 BACKENDS = pytest.mark.parametrize(
     "frame",
     [
         pd.DataFrame,
-        lambda data: pd.DataFrame(data).convert_dtypes(),
-        lambda data: pd.DataFrame(data).convert_dtypes(dtype_backend="pyarrow"),
+        lambda data: _converted(data, "numpy_nullable"),
+        lambda data: _converted(data, "pyarrow"),
         lambda data: pd.DataFrame(data, dtype=object),
         pl.DataFrame,
         pa.table,
