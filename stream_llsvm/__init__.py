@@ -1,18 +1,27 @@
 """Learning from live streams with local support vector machines."""
 
-from stream_llsvm.explain import Anchor, Explanation
+from stream_llsvm.explain import Anchor, Explanation, Voter
+from stream_llsvm.learners.additive import AdditiveSVMClassifier
+from stream_llsvm.learners.committee import CommitteeClassifier
+from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.memory import MemoryClassifier
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.learners.saving import load_model
 from stream_llsvm.model_file import ModelFileError
 
 __all__ = [
+    "AdditiveSVMClassifier",
     "Anchor",
+    "CommitteeClassifier",
     "Explanation",
+    "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "MemoryClassifier",
     "ModelFileError",
     "SAPLClassifier",
+    "Voter",
     "load_model",
 ]

@@ -1,22 +1,25 @@
 """Why a prediction came out as it did, exactly: contributions that add up to the score.
 
 A blend of linear machines is itself linear at any one record: w(x) = sum_j gamma_j W_j, LL(6, 7).
-The mixer adds such machines up with its trust in each, so a class's score is
+An additive machine is a sum by construction, a fern's answer is a sum of what each of its questions
+changed. The mixer adds the experts up with its trust in each, so a class's score is
 
-    score = bias + sum_i weight_i z_i        z: the scaled features
+    score = bias + memory + sum_i contribution_i
 
-with nothing left over. Where the mixer has clipped an expert, that expert's part is scaled down
-alike, so that the sum still is the score.
+with nothing left over; ``memory`` is what the remembered records voted, which has no features.
+Where the mixer has clipped an expert, that expert's part is scaled down alike, so that the sum
+still is the score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.mixer import POWER, TRUST
 from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_CLIP
 from stream_llsvm.memory import Memory
@@ -35,12 +38,18 @@ class Explanation:
     score
         Its score, as `decision_function_one` gives it.
     bias
-        What the score would be if every feature were at its mean.
+        The part of the score that is no feature's and no remembered record's.
     contributions
-        What each feature of the record adds to that: ``bias + sum(contributions) == score``.
+        What each feature of the record adds: ``bias + memory + sum(contributions) == score``.
     weights
-        How the score changes with each feature, per unit of the feature; 0 for a value so far out
-        that it was clipped.
+        How the score changes with each feature, per unit of the feature, as far as the members
+        that are smooth go (anchors, additive); 0 for a value so far out that it was clipped.
+    memory
+        What the remembered records add; 0 for a model without a memory.
+    voters
+        The remembered records that voted, nearest first.
+    members
+        The same score by member: ``sum(members.values()) == score``.
 
     """
 
@@ -49,6 +58,32 @@ class Explanation:
     bias: float
     contributions: dict[Any, float]
     weights: dict[Any, float]
+    memory: float = 0.0
+    voters: list[Voter] = field(default_factory=list)
+    members: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Voter:
+    """A remembered record that voted.
+
+    Attributes
+    ----------
+    label
+        Its label.
+    age
+        How many records have been learned since.
+    distance
+        How far it is, in the learned metric.
+    share
+        Its share of the votes.
+
+    """
+
+    label: Any
+    age: int
+    distance: float
+    share: float
 
 
 @dataclass(frozen=True)
@@ -89,44 +124,78 @@ def mixed(memory: Memory, weights: Array, biases: Array, strength: Array) -> tup
     return np.einsum("ec,ecd->cd", strength, weights), np.einsum("ec,ec->c", strength, biases)
 
 
-def explain_last(memory: Memory, code: int, n_features: int) -> tuple[float, float, Array, Array]:
-    """Explain the class's score for the record that the last call scored.
+class Taken(NamedTuple):
+    """A class's score for the last record, taken apart; arrays are one number a feature."""
 
-    Returns
-    -------
-    score, bias
-        Of the class.
-    z, weights
-        The record's scaled features in column order and, for each, its weight.
+    score: float
+    bias: float
+    memory: float
+    contributions: Array
+    slopes: Array
+    members: dict[str, float]
 
-    """
+
+def explain_last(memory: Memory, code: int, z: Array) -> Taken:
+    """Explain the class's score for the record that the last call scored; z are its features."""
     model = memory.views(0)
-    locals_ = [m.local(memory.views(1 + i)) for i, m in enumerate(memory.members)]
-    weights = np.concatenate([w for w, _ in locals_])[..., :n_features]
-    biases = np.concatenate([b for _, b in locals_])
-    rms = np.sqrt(model["mixer"][POWER]) + 1e-6
-    plain = np.full((len(weights), memory.n_classes), (1 / rms)[:, None])
     scores = model["scores"][0].astype(np.float64)
+    strength = _strength(memory, scores)
+    trust, normal = model["mixer"][TRUST], model["normal"][:, code]
+    contributions, slopes = np.zeros(len(z)), np.zeros(len(z))
+    bias = voted = 0.0
+    by_member: dict[str, float] = {}
+    for i, member in enumerate(memory.members):
+        row = memory.plan[1 + i]
+        own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+        part = float(trust[own] @ normal[own])
+        by_member[member.name] = by_member.get(member.name, 0.0) + part
+        parts = member.parts(memory.views(1 + i), z)
+        if parts is None:
+            voted += part
+            continue
+        given, rest = mixed(memory, parts.of_features, parts.rest, strength[own])
+        slope, _ = mixed(memory, parts.slopes, parts.rest, strength[own])
+        contributions += given[code]
+        slopes += slope[code]
+        bias += float(rest[code])
+    score = float(trust @ normal)
+    return Taken(score, bias, voted, contributions, slopes, by_member)
+
+
+def _strength(memory: Memory, scores: Array) -> Array:
+    """Return what the mixer multiplies each expert's score of each class with."""
+    model = memory.views(0)
+    rms = np.sqrt(model["mixer"][POWER]) + 1e-6
     if scores.shape[1] == 1:
         unclipped = scores / 2 * np.array([-1.0, 1.0])[: memory.n_classes] / rms[:, None]
     else:
         unclipped = (scores - scores.mean(axis=1, keepdims=True)) / rms[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         clipped = np.where(unclipped == 0, 1.0, model["normal"] / unclipped)
-    strength = model["mixer"][TRUST][:, None] * plain * clipped
-    by_class, bias = mixed(memory, weights, biases, strength)
-    score = float(model["mixer"][TRUST] @ model["normal"][:, code])
-    return score, float(bias[code]), model["z"][0].astype(np.float64), by_class[code]
+    return np.asarray((model["mixer"][TRUST] / rms)[:, None] * clipped)
 
 
-def anchors_of(memory: Memory, names: tuple[Any, ...], labels: tuple[Any, ...]) -> list[Anchor]:
-    """List the anchors of the first member, in the user's units."""
+def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
+    """List the remembered records that voted on the last one."""
+    return [
+        Voter(labels[code], int(age), distance, share)
+        for i, member in enumerate(memory.members)
+        for code, age, distance, share in member.voters(memory.views(1 + i))
+    ]
+
+
+def anchors_of(
+    memory: Memory, names: tuple[Any, ...], labels: tuple[Any, ...], which: int
+) -> list[Anchor]:
+    """List the anchors of the member of this number, in the user's units."""
     model, n = memory.views(0), len(names)
-    trust = model["mixer"][TRUST] / (np.sqrt(model["mixer"][POWER]) + 1e-6)
+    row = memory.plan[1 + which]
+    own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+    trust = (model["mixer"][TRUST] / (np.sqrt(model["mixer"][POWER]) + 1e-6))[own]
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
     centre, scale = units(memory, n)
     found = []
-    for position, mass, weights, biases in memory.members[0].anchors(memory.views(1)):
+    for position, mass, weights, biases in memory.members[which].anchors(memory.views(1 + which)):
         w, b = mixed(memory, weights[..., :n], biases, strength)
         w = w * np.where(scale > 0, 1 / np.where(scale > 0, scale, 1), 0)
         b = b - w @ centre

@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import EFFORT, FIRST_TRUST, POWER, TRUST
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
-
-Section = tuple[str, str, tuple[int | str, ...], str]
-Views = Mapping[str, NDArray[Any]]
-Shape = tuple[int, int]
+from stream_llsvm.members.member import Member, Shape
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
 _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
-
-
-class Member(Protocol):
-    """What a classifier is made of; ``members/anchors.py`` is an example."""
-
-    @property
-    def kind(self) -> int: ...
-    @property
-    def layout(self) -> Sequence[Section]: ...
-
-    def experts(self, width: int, columns: int) -> int: ...
-    def sizes(self, width: int, columns: int) -> dict[str, int]: ...
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None: ...
-    def begin(self, views: Views, width: int, columns: int) -> None: ...
-    def kept_experts(self, old: Shape, new: Shape) -> list[int]: ...
-    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None: ...
-    def place(
-        self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
-    ) -> None: ...
-    def rehearse(self, views: Views) -> None: ...
-    def go_live(self, views: Views) -> None: ...
-    def local(self, views: Views) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-    def anchors(self, views: Views) -> Iterator[tuple[Any, float, Any, Any]]: ...
-    def sound(self, views: Views) -> bool: ...
 
 
 def columns_of(n_classes: int) -> int:
@@ -89,10 +63,12 @@ class Memory:
             "all_experts": sum(experts),
             "chunk": chunk,
             "chunk_ends": chunk + 1,
+            "redraws": chunk // PERIOD + 2,
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
-        plan[0, : at.LEARN_MIXER + 1] = (
+        plan[0, : at.REDRAWS + 1] = (
             self.width, self.n_classes, shape[1], sum(experts), chunk, self.standardize, 1, 1, 1,
+            common["redraws"],
         )  # fmt: skip
         words = {"state": 0, "scratch": 0}
         places: list[dict[str, Any]] = []

@@ -8,7 +8,7 @@ other nor the mixer, and the order cannot matter.
 from __future__ import annotations
 
 from stream_llsvm.kernels.jit import Array, entry, kernel
-from stream_llsvm.kernels.members import anchors
+from stream_llsvm.kernels.members import additive, anchors, ferns, memory
 from stream_llsvm.kernels.mixer import learn_mix, mix
 from stream_llsvm.kernels.scaling import STATISTICS, observe_row, scale_row
 from stream_llsvm.kernels.state import (
@@ -21,6 +21,7 @@ from stream_llsvm.kernels.state import (
     LEARN_MEMBERS,
     LEARN_MIXER,
     LEARN_SCALES,
+    RELEVANCE,
     STANDARDIZE,
     WIDTH,
     doubles,
@@ -28,7 +29,7 @@ from stream_llsvm.kernels.state import (
     integers,
 )
 
-ANCHORS_KIND = 1
+ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
 FRESH, LENGTH, SPARSE = range(3)
@@ -46,7 +47,9 @@ MODEL_LAYOUT = (
     ("scores", "f4", ("chunk", "all_experts", "columns"), "scratch"),
     ("normal", "f8", ("all_experts", "classes"), "scratch"),
     ("squares", "f8", ("all_experts",), "scratch"),
+    ("relevance", "f4", ("redraws", "width"), "scratch"),
 )
+assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
 
 
 @entry
@@ -113,20 +116,10 @@ def run(
             lessons[q] = some_labels[q] if learn_members else -1
         some_importance = importance[first : first + rows]
         for member in range(1, plan.shape[0]):
-            if plan[member, KIND] == ANCHORS_KIND:
-                anchors.run(
-                    state,
-                    scratch,
-                    plan,
-                    member,
-                    z,
-                    at,
-                    begins,
-                    lessons[:rows],
-                    some_importance,
-                    scored,
-                    scores,
-                )
+            run_member(
+                state, scratch, plan, member, z, at, begins, lessons[:rows], some_importance,
+                scored, scores,
+            )  # fmt: skip
         for q in range(rows):
             p = proba[first + q]
             likeliest[first + q] = mix(mixer, scores[q], normal, squares, p)
@@ -139,6 +132,36 @@ def run(
         remember(memo, last, last_columns, values, columns, labels[0] < 0)
     elif n > 1:
         memo[FRESH] = 0
+
+
+@kernel
+def run_member(
+    state: Array,
+    scratch: Array,
+    plan: Array,
+    member: int,
+    z: Array,
+    at: Array,
+    starts: Array,
+    labels: Array,
+    importance: Array,
+    scored: bool,
+    scores: Array,
+) -> None:
+    """Run one member over a block of rows: the table of what kinds there are."""
+    kind = plan[member, KIND]
+    if kind == ANCHORS_KIND:
+        anchors.run(
+            state, scratch, plan, member, z, at, starts, labels, importance, scored, scores
+        )
+    elif kind == ADDITIVE_KIND:
+        additive.run(
+            state, scratch, plan, member, z, at, starts, labels, importance, scored, scores
+        )
+    elif kind == MEMORY_KIND:
+        memory.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
+    elif kind == FERNS_KIND:
+        ferns.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
 
 
 @kernel

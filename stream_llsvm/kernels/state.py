@@ -17,8 +17,9 @@ import numpy as np
 from stream_llsvm.kernels.jit import Array, kernel
 
 # Row 0: the model as a whole. Columns are the scores an expert gives: one a class, or a single one
-# for two classes. ``width`` counts the features there is room for. The last three say
-# what learning includes: a warm start teaches one after the other.
+# for two classes. ``width`` counts the features there is room for. Then comes what learning
+# includes: a warm start teaches one after the other. The last is how often members may be drawn
+# anew within one chunk of rows.
 (
     WIDTH,
     CLASSES,
@@ -29,24 +30,14 @@ from stream_llsvm.kernels.jit import Array, kernel
     LEARN_SCALES,
     LEARN_MEMBERS,
     LEARN_MIXER,
-) = range(9)
+    REDRAWS,
+) = range(10)
 
-# A member's row. Every member has a kind and its experts; the rest is read by its own kernel.
-(
-    KIND,
-    FIRST_EXPERT,
-    OWN_EXPERTS,
-    ANCHORS,
-    MACHINES,
-    NEIGHBORS,
-    RUNGS,
-    CODING,
-    LOSS,
-    MULTICLASS,
-    SCHEDULE,
-    SUPERVISED,
-    FLAT,
-) = range(13)
+# A member's row: its kind, its experts, its step sizes and its loss. From OWN on it is the
+# member's own.
+KIND, FIRST_EXPERT, OWN_EXPERTS, RUNGS, LOSS, MULTICLASS, OWN = range(7)
+# Which of the model's sections is where the memory leaves its metric for the ferns.
+RELEVANCE = 12
 
 FIRST_SECTION = 16
 PLAN_WIDTH = 48

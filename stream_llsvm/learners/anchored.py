@@ -12,7 +12,7 @@ from stream_llsvm.kernels.members.anchors import PAPER_SAPL
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.options import choice, flag, number, whole
 from stream_llsvm.members.anchors import LADDER, Anchors
-from stream_llsvm.memory import Member
+from stream_llsvm.members.member import Member
 
 #: How much the common machine, which answers every record, counts beside the anchors' own.
 COMMON_SHARE = 0.17

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from river import base
 
-from stream_llsvm.explain import Anchor, Explanation, anchors_of, explain_last, per_unit
+from stream_llsvm.explain import (
+    Anchor,
+    Explanation,
+    anchors_of,
+    explain_last,
+    per_unit,
+    voters_of,
+)
 from stream_llsvm.features import ABSENT
 from stream_llsvm.learners.many import ManyRecords
 from stream_llsvm.learners.weights import checked_weight
@@ -31,10 +38,15 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
 
     @property
     def anchors(self) -> list[Anchor]:
-        """Where the anchors are, in the user's units, with their mass and their own machines."""
+        """Where the anchors are, in the user's units, with their mass and their own machines.
+
+        Those of the member that has the most of them.
+        """
         if self._memory is None:
             return []
-        return anchors_of(self._memory, self._features.names, self._labels.labels)
+        sizes = [member.n_anchors for member in self._memory.members]
+        which = max(range(len(sizes)), key=sizes.__getitem__)
+        return anchors_of(self._memory, self._features.names, self._labels.labels, which)
 
     def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
         """Learn from one record.
@@ -139,18 +151,25 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         code = int(memory.one_likeliest[0]) if label is None else self._labels.code(label)
         if code < 0:
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
-        score, bias, z, weights = explain_last(memory, code, len(self._features))
         columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
-        z, weights = z[: len(columns)], weights[columns]
-        slopes = per_unit(memory, z, weights, columns)
+        z = np.zeros(len(self._features))
+        z[columns] = memory.views(0)["z"][0, : len(columns)]
+        taken = explain_last(memory, code, z)
+        slopes = per_unit(memory, z[columns], taken.slopes[columns], columns)
         named = row.values.reshape(-1) != ABSENT
         names = [self._features.names[c] for c in columns[named]]
+        given = taken.contributions[columns]
+        # Ferns also ask for features that the record does not name: their part is no feature's.
+        rest = float(taken.contributions.sum() - given[named].sum())
         return Explanation(
             label=self._labels.labels[code],
-            score=score,
-            bias=bias,
-            contributions=dict(zip(names, (z * weights)[named].tolist(), strict=True)),
+            score=taken.score,
+            bias=taken.bias + rest,
+            contributions=dict(zip(names, given[named].tolist(), strict=True)),
             weights=dict(zip(names, slopes[named].tolist(), strict=True)),
+            memory=taken.memory,
+            voters=voters_of(memory, self._labels.labels),
+            members=taken.members,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

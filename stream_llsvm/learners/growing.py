@@ -12,7 +12,8 @@ from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.kernels.run import run
 from stream_llsvm.labels import LabelSpace
-from stream_llsvm.memory import Member, Memory
+from stream_llsvm.members.member import Member
+from stream_llsvm.memory import Memory
 from stream_llsvm.model_file import ModelFileError
 
 _ROOMY = 64  # from this many features on, new ones find room made in advance

@@ -6,15 +6,28 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.committee import CommitteeClassifier
+from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.memory import MemoryClassifier
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.model_file import ModelFileError, read
 
 # Only these are ever made from a file: its text is looked up, never imported.
 _KNOWN: dict[str, type[LocalClassifier]] = {
-    c.__name__: c for c in (LLSVMClassifier, SAPLClassifier, LCCClassifier)
+    c.__name__: c
+    for c in (
+        CommitteeClassifier,
+        LLSVMClassifier,
+        SAPLClassifier,
+        LCCClassifier,
+        AdditiveSVMClassifier,
+        MemoryClassifier,
+        FernsClassifier,
+    )
 }
 _PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}
 

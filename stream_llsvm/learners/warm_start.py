@@ -50,9 +50,9 @@ def warm_start(memory: Memory, history: History, epochs: int, rng: np.random.Gen
         member.place(memory.views(1 + i), lambda: _sample(memory, history, rehearsed), rng)
     try:
         _teach(memory, at.LEARN_MEMBERS)
-        for i, member in enumerate(memory.members):
-            member.rehearse(memory.views(1 + i))
-        for _ in range(epochs):
+        for epoch in range(epochs):
+            for i, member in enumerate(memory.members):
+                member.rehearse(memory.views(1 + i), last=epoch == epochs - 1)
             _learn(memory, history, rng.permutation(rehearsed))
         # The mixer must not learn whom to trust from records that the members know by heart.
         _teach(memory, at.LEARN_MIXER)

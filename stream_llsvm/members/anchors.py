@@ -4,38 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import run as model
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.losses import CRAMMER_SINGER
+from stream_llsvm.kernels.members import anchor_state as own
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kmeans import kmeans
-
-Views = Mapping[str, NDArray[Any]]
+from stream_llsvm.members.base import Stepping, by_expert
+from stream_llsvm.members.member import Parts, Shape, Views
 
 #: Relative step sizes that stand side by side. Three rungs are as good as five (mean accuracy
 #: over fourteen streams) and cost half; one, the middle, comes within a tenth of a point.
 LADDER = (0.7, 4.0, 20.0)
-#: Multiply-adds that the rungs may cost per record before all but the middle one are dropped.
-BUDGET = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Anchors:
+class Anchors(Stepping):
     """Linear machines over local codes. See ``kernels/members/anchors.py``."""
 
     n_anchors: int
     n_neighbors: int
     coding: int
-    loss: int
-    multiclass: int
     schedule: int
-    steps: tuple[float, ...]
-    averaged: bool
     supervised: bool
     flat: bool
     common_share: float
@@ -46,22 +39,19 @@ class Anchors:
     anchor_step: float = 0.1
     patience: float = 10.0
     cluster_floor: float = 0.01
-    average_floor: float = 0.001
 
     kind = model.ANCHORS_KIND
     layout = kernel.LAYOUT
 
-    def rungs(self, width: int, columns: int) -> tuple[float, ...]:
-        """Return the step sizes that the budget allows for records this wide."""
-        machine = (1 if self.flat else width) * columns * (2 if self.averaged else 1)
-        cost = machine * (self.n_neighbors + 1) * len(self.steps)
-        if len(self.steps) == 1 or cost <= BUDGET:
-            return self.steps
-        return (self.steps[len(self.steps) // 2],)
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return f"anchors:{self.n_anchors}"
 
-    def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives."""
-        return len(self.rungs(width, columns)) * (2 if self.averaged else 1)
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung."""
+        machine = (1 if self.flat else width) * columns * self.copies
+        return machine * (self.n_neighbors + 1)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
@@ -72,7 +62,7 @@ class Anchors:
             "anchors": self.n_anchors,
             "machines": machines,
             "reach": self.n_neighbors + machines - self.n_anchors,
-            "copies": 2 if self.averaged else 1,
+            "copies": self.copies,
             "rungs": len(rungs),
             "experts": self.experts(width, columns),
             "machine_width": 0 if self.flat else width,
@@ -80,11 +70,11 @@ class Anchors:
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
         """Fill in its row of the plan."""
-        row[at.ANCHORS], row[at.MACHINES] = sizes["anchors"], sizes["machines"]
-        row[at.NEIGHBORS], row[at.RUNGS] = self.n_neighbors, sizes["rungs"]
-        row[at.CODING], row[at.LOSS], row[at.MULTICLASS] = self.coding, self.loss, self.multiclass
-        row[at.SCHEDULE], row[at.SUPERVISED] = self.schedule, self.supervised
-        row[at.FLAT] = self.flat
+        row[own.ANCHORS], row[own.MACHINES] = sizes["anchors"], sizes["machines"]
+        row[own.NEIGHBORS], row[at.RUNGS] = self.n_neighbors, sizes["rungs"]
+        row[own.CODING], row[at.LOSS], row[at.MULTICLASS] = self.coding, self.loss, self.multiclass
+        row[own.SCHEDULE], row[own.SUPERVISED] = self.schedule, self.supervised
+        row[own.FLAT] = self.flat
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""
@@ -105,15 +95,7 @@ class Anchors:
         )
         # fmt: on
 
-    def kept_experts(self, old: tuple[int, int], new: tuple[int, int]) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
-        before, after = self.rungs(*old), self.rungs(*new)
-        copies = 2 if self.averaged else 1
-        return [c * len(before) + before.index(s) for c in range(copies) for s in after]
-
-    def carry(
-        self, old: Views, new: Views, before: tuple[int, int], after: tuple[int, int]
-    ) -> None:
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
         rungs = self.rungs(*before)
         kept = [rungs.index(s) for s in self.rungs(*after)]
@@ -124,22 +106,12 @@ class Anchors:
         new["raw_scale"][:] = old["raw_scale"][kept]
         new["keep"][:] = old["keep"][:, kept]
         width = old["weights"].shape[-1]
-        self._widen(new["weights"][..., :width], old["weights"][:, :, kept], before[1])
-        self._widen(new["biases"], old["biases"][:, :, kept], before[1])
+        self.widen(new["weights"][..., :width], old["weights"][:, :, kept], 3)
+        self.widen(new["biases"], old["biases"][:, :, kept], 3)
         # A class that nobody has seen would have been every record's "not this one": the machines
         # that have answered records begin at the margin against it.
         born = int(old["running"][kernel.N_ANCHORS])
         new["biases"][:born, :, :, max(2, before[1]) : after[1]] = -1
-
-    def _widen(self, new: NDArray[Any], old: NDArray[Any], columns: int) -> None:
-        """Copy columns; the single column of two classes becomes one for each."""
-        if columns == new.shape[3] or columns > 1:
-            new[:, :, :, :columns] = old
-            return
-        # One-vs-rest asks each class for a margin of its own, the joint losses for a difference.
-        share = 0.5 if self.multiclass == CRAMMER_SINGER else 1.0
-        new[:, :, :, 0:1] = -share * old
-        new[:, :, :, 1:2] = share * old
 
     def place(
         self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
@@ -157,7 +129,7 @@ class Anchors:
         views["keep"][:born] = views["raw_scale"]
         views["gain"][:born] = 1
 
-    def rehearse(self, views: Views) -> None:
+    def rehearse(self, views: Views, *, last: bool) -> None:
         """Prepare for passes over history: k-means has placed the anchors, and is over."""
         views["settings"][kernel.CLUSTERING] = 0
 
@@ -165,13 +137,13 @@ class Anchors:
         """Learn as a stream again."""
         self.begin_settings(views)
 
-    def local(self, views: Views) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return each expert's local machine at the record last scored: w(x), b(x), LL(6)."""
+    def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
+        """Take the scores of the record last seen apart: w(x) . x + b(x), LL(6)."""
         n = int(views["found"][0]) + (self.common_share > 0)
         near, code = views["near"][:n], views["shares"][2, :n].astype(np.float64)
-        weights = np.einsum("j,j...->...", code, self._machines(views, near))
+        weights = by_expert(np.einsum("j,j...->...", code, self._machines(views, near)))
         biases = np.einsum("j,j...->...", code, views["biases"][near].astype(np.float64))
-        return _by_expert(weights), _by_expert(biases[..., None])[..., 0]
+        return Parts(weights * z, weights, by_expert(biases))
 
     def _machines(self, views: Views, which: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return (machines, copies, rungs, columns, width): plain weights, no scales."""
@@ -197,8 +169,8 @@ class Anchors:
             yield (
                 facts[kernel.ZOOM, a] * views["positions"][a],
                 float(facts[kernel.MASS, a]),
-                _by_expert(weights),
-                _by_expert(biases[..., None])[..., 0],
+                by_expert(weights),
+                by_expert(biases),
             )
 
     def sound(self, views: Views) -> bool:
@@ -217,8 +189,3 @@ class Anchors:
             and ((views["gain"] >= 0) & (views["gain"] <= 1)).all()
             and (views["gain"][:born] > 0).all()
         )
-
-
-def _by_expert(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lay out (copies, rungs, columns, width) as (experts, columns, width)."""
-    return weights.reshape(weights.shape[0] * weights.shape[1], *weights.shape[2:])

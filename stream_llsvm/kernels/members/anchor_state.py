@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from stream_llsvm.kernels.state import OWN
+
+# Its own part of its row of the plan.
+ANCHORS, MACHINES, NEIGHBORS, CODING, SCHEDULE, SUPERVISED, FLAT = range(OWN, OWN + 7)
 # Settings, one number each; the rungs' step sizes follow.
 (
     SHARPNESS,

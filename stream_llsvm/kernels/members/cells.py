@@ -1,0 +1,83 @@
+"""A linear machine over a table of cells, of which a record touches a few.
+
+    H(x) = b + sum_i share_i(x) W[cell_i(x)]
+
+That is a linear machine over a sparse code whose entries are known by number. Which cells a record
+touches, and with what share, is what tells the additive member from the ferns. Each cell keeps raw
+weights and, beside them, their average over the records that touched it.
+"""
+
+from __future__ import annotations
+
+from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.losses import pushes
+from stream_llsvm.kernels.state import COLUMNS, LOSS, MULTICLASS, OWN_EXPERTS, RUNGS
+
+# Settings, one number each; the rungs' step sizes follow.
+AVERAGE_FLOOR, STEPS = range(2)
+
+
+@kernel
+def score_cells(weights: Array, bias: Array, cells: Array, shares: Array, out: Array) -> None:
+    """Blend the cells' weights, one number an expert and column."""
+    for u in range(out.size):
+        out[u] = bias[u]
+    for i in range(cells.size):
+        w = weights[cells[i]]
+        share = shares[i]
+        for u in range(out.size):
+            out[u] += share * w[u]
+
+
+@kernel
+def learn_cells(
+    row: Array,
+    plan: Array,
+    settings: Array,
+    weights: Array,
+    bias: Array,
+    mass: Array,
+    cells: Array,
+    shares: Array,
+    seen: Real,
+    label: int,
+    importance: Real,
+    out: Array,
+    push: Array,
+    pace: Array,
+) -> None:
+    """One step on the cells that the record touches, then on their averages.
+
+    A step is divided by the record's own energy, 1 + sum_i share_i^2, so that a step of 1 mends a
+    record's score by as much as the loss pushes it, however many cells it touches.
+    """
+    rungs, experts, columns = row[RUNGS], row[OWN_EXPERTS], plan[0, COLUMNS]
+    half = rungs * columns
+    averaged = experts == 2 * rungs
+    for e in range(experts):
+        a, b = e * columns, (e + 1) * columns
+        pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
+    energy = 1.0
+    for i in range(cells.size):
+        energy += shares[i] * shares[i]
+    for r in range(rungs):
+        eta = importance * settings[STEPS + r] / energy
+        for u in range(r * columns, (r + 1) * columns):
+            pace[u] = eta * push[u]
+    slowest = settings[AVERAGE_FLOOR]
+    follow(bias, pace, 1.0, min(1.0, importance * max(slowest, 1 / seen)), half, averaged)
+    for i in range(cells.size):
+        cell, share = cells[i], shares[i]
+        mass[cell] += importance * share
+        rate = min(1.0, importance * share * max(slowest, 1 / (1 + mass[cell])))
+        follow(weights[cell], pace, share, rate, half, averaged)
+
+
+@kernel
+def follow(w: Array, pace: Array, share: Real, rate: Real, half: int, averaged: bool) -> None:
+    """Step the raw weights, and draw their averages towards them."""
+    for u in range(half):
+        w[u] += share * pace[u]
+    if averaged:
+        for u in range(half):
+            w[half + u] += rate * (w[u] - w[half + u])

@@ -1,0 +1,254 @@
+"""The memory: the last records are the anchors, and the nearest of them vote.
+
+LCC with a sliding window in place of anchors. Three experts: the votes of the 1, 5 and 20 nearest,
+each counted by 1 / distance, as log shares. Distances are in the metric that ``kernels/metric.py``
+learns. The store lies by columns, so that the search runs along a feature over all records and a
+record that names few features costs few passes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
+from stream_llsvm.kernels.state import (
+    CLASSES,
+    COLUMNS,
+    FIRST_EXPERT,
+    FIRST_SECTION,
+    OWN,
+    OWN_EXPERTS,
+    REDRAWS,
+    RELEVANCE,
+    WIDTH,
+    doubles,
+    floats,
+    integers,
+)
+
+WINDOW, LEARNS_METRIC = range(OWN, OWN + 2)
+#: How many of the nearest each expert asks.
+VOTERS = (1, 5, 20)
+NEAREST = VOTERS[-1]
+SEEN, SPREAD, HELD, HEAD, ASLEEP = range(5)
+LABEL, STAMP, WORTH = range(3)
+
+FLOOR = 0.02
+SPREAD_RATE = 0.001
+# Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
+METRIC_BUDGET = 4_096
+
+LAYOUT = (
+    ("running", "f8", (8,), "state"),
+    ("scale", "f4", ("width",), "state"),
+    ("effort", "f8", ("width",), "state"),
+    ("ruler", "f4", ("width",), "state"),
+    ("norms", "f4", ("window",), "state"),
+    ("facts", "f8", (3, "window"), "state"),
+    ("store", "f4", ("width", "window"), "state"),
+    ("found", "i8", (1,), "scratch"),
+    ("near", "i8", (NEAREST,), "scratch"),
+    ("nearest", "f4", (NEAREST,), "scratch"),
+    ("lessons", "f8", (NEAREST,), "scratch"),
+    ("same", "i8", (NEAREST,), "scratch"),
+    ("distance", "f4", ("window",), "scratch"),
+    ("dense", "f4", ("width",), "scratch"),
+    ("factors", "f4", ("width",), "scratch"),
+    ("votes", "f8", (len(VOTERS), "classes"), "scratch"),
+)
+
+
+@kernel
+def subtract_products(store: Array, factors: Array, at: Array, distance: Array) -> None:
+    """``distance[j] -= sum_i factors[i] * store[at[i], j]``, four features a pass."""
+    n, count = factors.size, distance.size
+    by_name = at.size > 0
+    fours = n - n % 4
+    for t in range(0, fours, 4):
+        a = store[at[t] if by_name else t]
+        b = store[at[t + 1] if by_name else t + 1]
+        c = store[at[t + 2] if by_name else t + 2]
+        d = store[at[t + 3] if by_name else t + 3]
+        fa, fb, fc, fd = factors[t], factors[t + 1], factors[t + 2], factors[t + 3]
+        for j in range(count):
+            distance[j] -= fa * a[j] + fb * b[j] + fc * c[j] + fd * d[j]
+    for t in range(fours, n):
+        a = store[at[t] if by_name else t]
+        fa = factors[t]
+        for j in range(count):
+            distance[j] -= fa * a[j]
+
+
+@kernel
+def smallest(distance: Array, near: Array, nearest: Array) -> None:
+    """Find the smallest distances, smallest first."""
+    k = near.size
+    for j in range(k):
+        nearest[j] = np.float32(np.inf)
+        near[j] = -1
+    worst = nearest[k - 1]
+    for j in range(distance.size):
+        d = distance[j]
+        if d < worst:
+            p = k - 1
+            while p > 0 and nearest[p - 1] > d:
+                nearest[p] = nearest[p - 1]
+                near[p] = near[p - 1]
+                p -= 1
+            nearest[p] = d
+            near[p] = j
+            worst = nearest[k - 1]
+    for j in range(k):
+        nearest[j] = max(nearest[j], np.float32(0))
+
+
+@kernel
+def vote(near: Array, nearest: Array, facts: Array, votes: Array, out: Array) -> None:
+    """Turn the neighbours' labels into log shares, an expert for each number of voters."""
+    votes[:] = 0
+    classes = votes.shape[1]
+    for e in range(len(VOTERS)):
+        if e > 0:
+            votes[e] = votes[e - 1]
+        begin = VOTERS[e - 1] if e > 0 else 0
+        for j in range(begin, min(VOTERS[e], near.size)):
+            weight = facts[WORTH, near[j]] / (math.sqrt(nearest[j]) + 1e-3)
+            votes[e, int(facts[LABEL, near[j]])] += weight
+        total = 0.0
+        for c in range(classes):
+            total += votes[e, c]
+        total = max(total, 1e-30)
+        columns = out.shape[1]
+        if columns == 1:
+            no, yes = votes[e, 0], votes[e, classes - 1] if classes > 1 else 0.0
+            out[e, 0] = math.log(yes / total + FLOOR) - math.log(no / total + FLOOR)
+        else:
+            for c in range(columns):
+                out[e, c] = math.log(votes[e, c] / total + FLOOR)
+
+
+@kernel
+def remember(
+    store: Array, norms: Array, facts: Array, ruler: Array, running: Array, x: Array, code: int, w: Real
+) -> None:
+    """Put a record in the place of the oldest."""
+    p = int(running[HEAD])
+    norm = np.float32(0)
+    for i in range(x.size):
+        store[i, p] = x[i]
+        norm += ruler[i] * x[i] * x[i]
+    for i in range(x.size, store.shape[0]):
+        store[i, p] = 0
+    norms[p] = norm
+    facts[LABEL, p], facts[STAMP, p], facts[WORTH, p] = code, running[SEEN], w
+    running[HEAD] = (p + 1) % norms.size
+    running[HELD] = min(running[HELD] + 1, norms.size)
+
+
+@kernel
+def measure_anew(store: Array, norms: Array, scale: Array, ruler: Array, held: int) -> None:
+    """Bring the ruler, and all norms, to what the metric now says."""
+    norms[:] = 0
+    for i in range(scale.size):
+        ruler[i] = scale[i] * scale[i]
+        r, values = ruler[i], store[i]
+        for j in range(held):
+            norms[j] += r * values[j] * values[j]
+
+
+@kernel
+def run(
+    state: Array,
+    scratch: Array,
+    plan: Array,
+    member: int,
+    z: Array,
+    at_all: Array,
+    starts: Array,
+    labels: Array,
+    importance: Array,
+    scored: bool,
+    scores: Array,
+) -> None:
+    """Score each row, then learn from it if it has a label."""
+    row = plan[member]
+    width, columns, classes = plan[0, WIDTH], plan[0, COLUMNS], plan[0, CLASSES]
+    first, experts, window = row[FIRST_EXPERT], row[OWN_EXPERTS], row[WINDOW]
+    if experts == 0:
+        return
+    o = row[FIRST_SECTION:]
+    running = doubles(state, o[0], 8)
+    scale = floats(state, o[1], width)
+    effort = doubles(state, o[2], width)
+    ruler = floats(state, o[3], width)
+    norms = floats(state, o[4], window)
+    facts = doubles(state, o[5], 3 * window).reshape(3, window)
+    store = floats(state, o[6], width * window).reshape(width, window)
+    found = integers(scratch, o[7], 1)
+    near_all = integers(scratch, o[8], NEAREST)
+    nearest_all = floats(scratch, o[9], NEAREST)
+    lessons = doubles(scratch, o[10], NEAREST)
+    same = integers(scratch, o[11], NEAREST)
+    distance_all = floats(scratch, o[12], window)
+    dense = floats(scratch, o[13], width)
+    factors = floats(scratch, o[14], width)
+    votes = doubles(scratch, o[15], len(VOTERS) * classes).reshape(len(VOTERS), classes)
+    relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
+    pause = 1 + NEAREST * width // METRIC_BUDGET
+    redraws = 0
+    for q in range(labels.size):
+        x = z[starts[q] : starts[q + 1]]
+        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
+        out = scores[q, first : first + experts]
+        if not scored:
+            held = int(running[HELD])
+            distance = distance_all[:held]
+            norm = np.float32(0)
+            for t in range(x.size):
+                i = at[t] if at.size > 0 else t
+                factors[t] = 2 * ruler[i] * x[t]
+                norm += ruler[i] * x[t] * x[t]
+            for j in range(held):
+                distance[j] = norms[j] + norm
+            subtract_products(store, factors[: x.size], at, distance)
+            found[0] = min(NEAREST, held)
+            smallest(distance, near_all[: found[0]], nearest_all[: found[0]])
+            if found[0] > 0:
+                vote(near_all[: found[0]], nearest_all[: found[0]], facts, votes, out)
+            else:
+                out[:] = 0
+        if labels[q] < 0 or running[ASLEEP] > 0:
+            continue
+        if at.size > 0:
+            for t in range(x.size):
+                dense[at[t]] = x[t]
+            x = dense
+        running[SEEN] += 1
+        seen = running[SEEN]
+        k = found[0]
+        near, nearest = near_all[:k], nearest_all[:k]
+        if k > 0:
+            mean = 0.0
+            for j in range(k):
+                mean += nearest[j]
+                same[j] = 1 if facts[LABEL, near[j]] == labels[q] else 0
+            mean /= k
+            if running[SPREAD] > 0:
+                running[SPREAD] += SPREAD_RATE * (min(mean, 10 * running[SPREAD]) - running[SPREAD])
+            else:
+                running[SPREAD] = mean
+            beta = 1 / (running[SPREAD] + 1e-4)
+            if row[LEARNS_METRIC] == 1 and seen % pause == 0 and lesson(nearest, same, beta, lessons):
+                learn_metric(scale, effort, x, store, near, lessons, beta, min(1.0, importance[q]))
+        remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
+        if row[LEARNS_METRIC] == 1 and (seen % PERIOD == 0 or seen < PERIOD):
+            measure_anew(store, norms, scale, ruler, int(running[HELD]))
+        if seen % PERIOD == 0:
+            relevance[redraws * width : (redraws + 1) * width] = ruler
+            redraws += 1
+        if at.size > 0:
+            for t in range(at.size):
+                dense[at[t]] = 0

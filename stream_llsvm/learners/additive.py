@@ -1,0 +1,79 @@
+"""The locally additive SVM as a classifier of its own, LL section 3.2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.options import choice, flag, whole
+from stream_llsvm.members.additive import Additive
+from stream_llsvm.members.member import Member
+
+
+class AdditiveSVMClassifier(LocalClassifier):
+    """Each feature on hat functions, a linear machine over them: a curve a feature.
+
+    The locally additive SVM of LL section 3.2, LL(16, 17). It answers what a linear model answers,
+    and bends: a score is the sum of one piecewise linear curve per feature.
+
+    Parameters
+    ----------
+    n_knots
+        How many bends a curve has, over two standard deviations on each side of the mean.
+    loss
+        "logistic", "hinge" or "squared_hinge".
+    multiclass
+        With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
+        is the softmax's), or "ovr", one class against the rest.
+    standardize
+        Whether features are brought to mean 0 and variance 1, learned on the fly.
+    max_mb
+        How much memory the model may grow to take as features and classes appear.
+    seed
+        For the random order of `warm_start`.
+
+    References
+    ----------
+    [^1]: Ladicky, Torr. Locally Linear Support Vector Machines. ICML 2011.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from stream_llsvm import AdditiveSVMClassifier
+    >>> model = AdditiveSVMClassifier()
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    Accuracy: 8...%
+
+    """
+
+    def __init__(
+        self,
+        n_knots: int = 33,
+        loss: str = "logistic",
+        multiclass: str = "crammer_singer",
+        standardize: bool = True,
+        max_mb: int = 1_024,
+        seed: int = 0,
+    ) -> None:
+        self.n_knots = whole("n_knots", n_knots, 2, 1_025)
+        self.loss = choice("loss", loss, LOSSES)
+        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
+        self.standardize = flag("standardize", standardize)
+        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
+        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        super().__init__()
+
+    @property
+    def _standardized(self) -> bool:
+        return self.standardize
+
+    def _members(self) -> Sequence[Member]:
+        return (
+            Additive(
+                n_knots=self.n_knots,
+                loss=LOSSES[self.loss],
+                multiclass=MULTICLASS[self.multiclass],
+                averaged=True,
+            ),
+        )

@@ -1,0 +1,126 @@
+"""The committee: several members, each a machine over its own local code, and one mixer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stream_llsvm.kernels.coding import SOFTMAX
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
+from stream_llsvm.kernels.members.anchors import LADDER
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.options import flag, whole
+from stream_llsvm.members.additive import Additive
+from stream_llsvm.members.anchors import Anchors
+from stream_llsvm.members.ferns import Ferns
+from stream_llsvm.members.member import Member
+from stream_llsvm.members.memory import Remembered
+
+#: Anchors 1 are a linear machine: its ladder is longer, since it costs next to nothing.
+LINEAR_STEPS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+STEPS = (0.3, 2.0, 10.0)
+NEIGHBORS = 8
+MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "ferns")
+
+
+def anchors(size: int, seed: int) -> Member:
+    """Make an anchors member."""
+    return Anchors(
+        n_anchors=size,
+        n_neighbors=min(NEIGHBORS, size),
+        coding=SOFTMAX,
+        loss=LOGISTIC,
+        multiclass=CRAMMER_SINGER,
+        schedule=LADDER,
+        steps=LINEAR_STEPS if size == 1 else STEPS,
+        averaged=True,
+        supervised=size > 1,
+        flat=False,
+        common_share=0.0,
+        l2=0.0,
+        t0=1_000,
+        skip=100,
+    )
+
+
+def additive(size: int, seed: int) -> Member:
+    """Make an additive member."""
+    return Additive(n_knots=size, loss=LOGISTIC, multiclass=CRAMMER_SINGER, averaged=True)
+
+
+def memory(size: int, seed: int) -> Member:
+    """Make a memory member."""
+    return Remembered(window=size)
+
+
+def ferns(size: int, seed: int) -> Member:
+    """Make a ferns member."""
+    return Ferns(
+        n_ferns=size, loss=LOGISTIC, multiclass=CRAMMER_SINGER, averaged=True, seed=seed
+    )
+
+
+#: Of each kind: how to make one, the size if none is given, and the range of sizes.
+KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
+    "anchors": (anchors, 100, 1, 100_000),
+    "additive": (additive, 33, 2, 1_025),
+    "memory": (memory, 2_000, 1, 1_000_000),
+    "ferns": (ferns, 60, 1, 10_000),
+}
+
+
+class CommitteeClassifier(LocalClassifier):
+    """All members side by side, mixed online by how well each has predicted.
+
+    Parameters
+    ----------
+    members
+        What it is made of: "anchors", "additive", "memory" or "ferns", each with its size if that
+        is to be another than usual, as in "anchors:30". Anchors 1 are a linear machine.
+    standardize
+        Whether features are brought to mean 0 and variance 1, learned on the fly.
+    max_mb
+        How much memory the model may grow to take as features and classes appear.
+    seed
+        For the ferns' questions, and for the random order of `warm_start`.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from stream_llsvm import CommitteeClassifier
+    >>> model = CommitteeClassifier()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
+    Accuracy: 89...%
+
+    """
+
+    def __init__(
+        self,
+        members: tuple[str, ...] = MEMBERS,
+        standardize: bool = True,
+        max_mb: int = 1_024,
+        seed: int = 0,
+    ) -> None:
+        self.members = members
+        self.standardize = flag("standardize", standardize)
+        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
+        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        self._members()
+        super().__init__()
+
+    @property
+    def _standardized(self) -> bool:
+        return self.standardize
+
+    def _members(self) -> Sequence[Member]:
+        if not isinstance(self.members, tuple | list) or len(self.members) == 0:
+            raise ValueError(f"members must be a tuple of names; got {self.members!r}")
+        return tuple(self._member(text) for text in self.members)
+
+    def _member(self, text: str) -> Member:
+        name, _, size = text.partition(":") if isinstance(text, str) else ("", "", "")
+        if name not in KINDS:
+            listed = ", ".join(repr(kind) for kind in KINDS)
+            raise ValueError(f"members are {listed}, with a size or without: got {text!r}")
+        make, usual, low, high = KINDS[name]
+        number = int(size) if size.isdecimal() else size or usual
+        return make(whole(f"the size in {text!r}", number, low, high), self.seed)

@@ -1,0 +1,86 @@
+"""Random ferns as a classifier of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.options import choice, flag, whole
+from stream_llsvm.members.ferns import Ferns
+from stream_llsvm.members.member import Member
+
+
+class FernsClassifier(LocalClassifier):
+    """Random partitions with a weight per cell; the least useful is drawn anew, for ever.
+
+    A fern asks the same few questions of every record, is this feature above that threshold?, and
+    the answers choose one of its cells. The cells' weights are learned together, by one step a
+    record, as those of a linear machine over a very sparse code.
+
+    Parameters
+    ----------
+    n_ferns
+        How many ferns there are.
+    depth
+        How many questions each asks: it has 2 to the power of that many cells.
+    loss
+        "logistic", "hinge" or "squared_hinge".
+    multiclass
+        With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
+        is the softmax's), or "ovr", one class against the rest.
+    standardize
+        Whether features are brought to mean 0 and variance 1, learned on the fly.
+    max_mb
+        How much memory the model may grow to take as features and classes appear.
+    seed
+        For the ferns' questions, and for the random order of `warm_start`.
+
+    References
+    ----------
+    [^1]: Ozuysal, Calonder, Lepetit, Fua. Fast Keypoint Recognition Using Random Ferns. PAMI 2010.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from stream_llsvm import FernsClassifier
+    >>> model = FernsClassifier()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
+    Accuracy: 8...%
+
+    """
+
+    def __init__(
+        self,
+        n_ferns: int = 60,
+        depth: int = 8,
+        loss: str = "logistic",
+        multiclass: str = "crammer_singer",
+        standardize: bool = True,
+        max_mb: int = 1_024,
+        seed: int = 0,
+    ) -> None:
+        self.n_ferns = whole("n_ferns", n_ferns, 1, 10_000)
+        self.depth = whole("depth", depth, 1, 16)
+        self.loss = choice("loss", loss, LOSSES)
+        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
+        self.standardize = flag("standardize", standardize)
+        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
+        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        super().__init__()
+
+    @property
+    def _standardized(self) -> bool:
+        return self.standardize
+
+    def _members(self) -> Sequence[Member]:
+        return (
+            Ferns(
+                n_ferns=self.n_ferns,
+                depth=self.depth,
+                loss=LOSSES[self.loss],
+                multiclass=MULTICLASS[self.multiclass],
+                averaged=True,
+                seed=self.seed,
+            ),
+        )

@@ -1,0 +1,67 @@
+"""The memory as a classifier of its own: nearest neighbours in a metric learned online."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.options import choice, flag, whole
+from stream_llsvm.members.member import Member
+from stream_llsvm.members.memory import Remembered
+
+
+class MemoryClassifier(LocalClassifier):
+    """The last records vote, by their distance in a metric that is learned as they come.
+
+    The votes of the 1, 5 and 20 nearest stand side by side and the mixer finds out which to
+    believe. The metric says how much each feature counts; each record moves it one step along the
+    gradient of the soft vote's log loss (LAS's MEGM, for a diagonal metric).
+
+    Parameters
+    ----------
+    window
+        How many of the last records are remembered; fewer where records have very many features.
+    metric
+        "learned", or None for plain distances between scaled features.
+    standardize
+        Whether features are brought to mean 0 and variance 1, learned on the fly.
+    max_mb
+        How much memory the model may grow to take as features and classes appear.
+    seed
+        For the random order of `warm_start`.
+
+    References
+    ----------
+    [^1]: Zaidi, Squire. Local Adaptive SVM for Object Recognition. DICTA 2010.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from stream_llsvm import MemoryClassifier
+    >>> model = MemoryClassifier()
+    >>> evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
+    Accuracy: 8...%
+
+    """
+
+    def __init__(
+        self,
+        window: int = 2_000,
+        metric: str | None = "learned",
+        standardize: bool = True,
+        max_mb: int = 1_024,
+        seed: int = 0,
+    ) -> None:
+        self.window = whole("window", window, 1, 10**6)
+        self.metric = metric if metric is None else choice("metric", metric, ("learned",))
+        self.standardize = flag("standardize", standardize)
+        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
+        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        super().__init__()
+
+    @property
+    def _standardized(self) -> bool:
+        return self.standardize
+
+    def _members(self) -> Sequence[Member]:
+        return (Remembered(window=self.window, learns_metric=self.metric is not None),)

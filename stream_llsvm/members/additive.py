@@ -1,0 +1,96 @@
+"""The additive member: its sizes, its first state, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.members import additive as kernel
+from stream_llsvm.kernels.members.cells import STEPS
+from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.members.base import Stepping, by_expert
+from stream_llsvm.members.member import Parts, Shape, Views
+
+
+@dataclass(frozen=True, kw_only=True)
+class Additive(Stepping):
+    """Each feature on hat functions. See ``kernels/members/additive.py``."""
+
+    n_knots: int = 33
+    steps: tuple[float, ...] = (0.3, 3.0, 30.0)
+    average_floor: float = 0.003
+
+    kind = model.ADDITIVE_KIND
+    layout = kernel.LAYOUT
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return f"additive:{self.n_knots}"
+
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung."""
+        return 2 * width * columns * self.copies
+
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return the dimensions that its layout names."""
+        rungs = len(self.rungs(width, columns))
+        return {
+            "settings": STEPS + rungs,
+            "knots": self.n_knots,
+            "copies": self.copies,
+            "rungs": rungs,
+            "experts": rungs * self.copies,
+        }
+
+    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
+        """Fill in its row of the plan."""
+        row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
+        row[kernel.KNOTS] = self.n_knots
+
+    def begin(self, views: Views, width: int, columns: int) -> None:
+        """Fill in what is not zero at first."""
+        self.go_live(views)
+
+    def go_live(self, views: Views) -> None:
+        """Bring the settings to what the options say."""
+        width, columns = len(views["mass"]), views["bias"].shape[2]
+        views["settings"][:] = (self.average_floor, *self.rungs(width, columns))
+
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
+        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
+        rungs = self.rungs(*before)
+        kept = [rungs.index(s) for s in self.rungs(*after)]
+        new["running"][:] = old["running"]
+        new["mass"][: before[0]] = old["mass"]
+        self.widen(new["weights"][: before[0]], old["weights"][:, :, :, kept], 4)
+        self.widen(new["bias"], old["bias"][:, kept], 2)
+        # A class that nobody has seen begins at the margin against it.
+        if old["running"][kernel.SEEN] > 0:
+            new["bias"][:, :, max(2, before[1]) : after[1]] = -1
+
+    def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
+        """Take the scores of the record last seen apart: each feature's own curve."""
+        width = len(z)
+        weights = views["weights"][:width].astype(np.float64)
+        touched = int(views["touched"][0]) // 2
+        of_features = np.zeros((*views["bias"].shape, width))
+        slopes = np.zeros_like(of_features)
+        cells, shares = views["cells"][:touched], views["shares"][:touched].astype(np.float64)
+        names, left = cells[:, 0] // self.n_knots, cells[:, 0] % self.n_knots
+        two = np.stack([weights[names, left], weights[names, left + 1]])
+        blend = np.einsum("tk,kt...->t...", shares, two)
+        of_features[..., names] = np.moveaxis(blend, 0, -1)
+        per_unit = (self.n_knots - 1) / (2 * Z_CLIP)
+        slopes[..., names] = np.moveaxis((two[1] - two[0]) * per_unit, 0, -1)
+        rest = by_expert(views["bias"].astype(np.float64))
+        return Parts(by_expert(of_features), by_expert(slopes), rest)
+
+    def sound(self, views: Views) -> bool:
+        """Whether the kernel can trust this state (it comes from a file)."""
+        return bool((views["running"] >= 0).all() and (views["mass"] >= 0).all())

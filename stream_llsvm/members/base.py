@@ -1,0 +1,100 @@
+"""What members have in common: step sizes side by side, and what most of them leave as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels.losses import CRAMMER_SINGER
+from stream_llsvm.members.member import Shape, Views
+
+
+class Plain:
+    """A member without anchors, relevance or memories, and nothing to prepare for a warm start."""
+
+    n_anchors = 0
+
+    def place(
+        self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
+    ) -> None:
+        """Use a sample of history before the first pass."""
+
+    def rehearse(self, views: Views, *, last: bool) -> None:
+        """Prepare for a pass over history."""
+
+    def go_live(self, views: Views) -> None:
+        """Bring the settings to what the options say, and learn as a stream."""
+
+    def anchors(
+        self, views: Views
+    ) -> Iterator[tuple[NDArray[np.float64], float, NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield each anchor's position, mass, and experts' weights and biases."""
+        yield from ()
+
+    def relevance(self, views: Views) -> NDArray[np.float64] | None:
+        """Return how much each feature counts, if the member learns that."""
+        return None
+
+    def voters(self, views: Views) -> list[tuple[int, float, float, float]]:
+        """Return the remembered records that voted on the last: label, age, distance, share."""
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepping(Plain):
+    """A member whose weights are learned by several step sizes side by side.
+
+    Each has raw weights and, if ``averaged``, their average: (copies, rungs, columns, ...).
+    """
+
+    loss: int
+    multiclass: int
+    steps: tuple[float, ...]
+    averaged: bool
+    average_floor: float = 0.001
+    #: Multiply-adds that the rungs may cost per record before all but the middle one are dropped.
+    budget: int = 100_000
+
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung."""
+        raise NotImplementedError
+
+    @property
+    def copies(self) -> int:
+        """Raw weights, or raw and averaged ones."""
+        return 2 if self.averaged else 1
+
+    def rungs(self, width: int, columns: int) -> tuple[float, ...]:
+        """Return the step sizes that the budget allows."""
+        if len(self.steps) == 1 or len(self.steps) * self.cost(width, columns) <= self.budget:
+            return self.steps
+        return (self.steps[len(self.steps) // 2],)
+
+    def experts(self, width: int, columns: int) -> int:
+        """Return how many scores per column it gives."""
+        return len(self.rungs(width, columns)) * self.copies
+
+    def kept_experts(self, old: Shape, new: Shape) -> list[int]:
+        """Return which experts of the old shape (width, columns) are those of the new one."""
+        before, after = self.rungs(*old), self.rungs(*new)
+        return [c * len(before) + before.index(s) for c in range(self.copies) for s in after]
+
+    def widen(self, new: NDArray[Any], old: NDArray[Any], axis: int) -> None:
+        """Copy columns; the single column of two classes becomes one for each."""
+        new, old = np.moveaxis(new, axis, 0), np.moveaxis(old, axis, 0)
+        if len(old) == len(new) or len(old) > 1:
+            new[: len(old)] = old
+            return
+        # One-vs-rest asks each class for a margin of its own, the joint losses for a difference.
+        share = 0.5 if self.multiclass == CRAMMER_SINGER else 1.0
+        new[0] = -share * old[0]
+        new[1] = share * old[0]
+
+
+def by_expert(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lay out (copies, rungs, columns, ...) as (experts, columns, ...)."""
+    return weights.reshape(weights.shape[0] * weights.shape[1], *weights.shape[2:])

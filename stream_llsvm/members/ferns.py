@@ -1,0 +1,134 @@
+"""The ferns member: its sizes, its first state, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.members import ferns as kernel
+from stream_llsvm.kernels.members.cells import STEPS
+from stream_llsvm.members.base import Stepping, by_expert
+from stream_llsvm.members.member import Parts, Shape, Views
+
+_KEPT_FLOATS = 2**18
+_MOST_KEPT = 200
+_FEWEST_KEPT = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ferns(Stepping):
+    """Random partitions, a weight per cell. See ``kernels/members/ferns.py``."""
+
+    n_ferns: int = 60
+    depth: int = 8
+    steps: tuple[float, ...] = (1.0, 10.0, 50.0)
+    average_floor: float = 0.003
+    seed: int = 0
+
+    kind = model.FERNS_KIND
+    layout = kernel.LAYOUT
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return f"ferns:{self.n_ferns}"
+
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung."""
+        return self.n_ferns * columns * self.copies
+
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return the dimensions that its layout names."""
+        rungs = len(self.rungs(width, columns))
+        return {
+            "settings": STEPS + rungs,
+            "ferns": self.n_ferns,
+            "depth": self.depth,
+            "leaves": 1 << self.depth,
+            "kept": min(_MOST_KEPT, max(_FEWEST_KEPT, _KEPT_FLOATS // max(1, width))),
+            "copies": self.copies,
+            "rungs": rungs,
+            "experts": rungs * self.copies,
+        }
+
+    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
+        """Fill in its row of the plan."""
+        row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
+        row[kernel.FERNS], row[kernel.DEPTH], row[kernel.KEPT] = (
+            self.n_ferns,
+            self.depth,
+            sizes["kept"],
+        )
+
+    def begin(self, views: Views, width: int, columns: int) -> None:
+        """Fill in what is not zero at first."""
+        views["source"][0] = self.seed
+        self.go_live(views)
+
+    def go_live(self, views: Views) -> None:
+        """Bring the settings to what the options say."""
+        width, columns = views["recent"].shape[1], views["bias"].shape[2]
+        views["settings"][:] = (self.average_floor, *self.rungs(width, columns))
+
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
+        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
+        rungs = self.rungs(*before)
+        kept = [rungs.index(s) for s in self.rungs(*after)]
+        for name in ("running", "source", "features", "thresholds", "facts", "mass"):
+            new[name][:] = old[name]
+        n = len(new["recent"])
+        new["recent"][:, : before[0]] = old["recent"][:n]
+        self.widen(new["weights"], old["weights"][:, :, :, kept], 4)
+        self.widen(new["bias"], old["bias"][:, kept], 2)
+        # A class that nobody has seen begins at the margin against it.
+        if old["running"][kernel.SEEN] > 0:
+            new["bias"][:, :, max(2, before[1]) : after[1]] = -1
+
+    def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
+        """Take the scores of the record last seen apart, along each fern's comparisons.
+
+        Before the first answer a fern's score is the mean over its cells, each counted by the
+        records that touched it; each answer halves the cells, and what the mean changes by is
+        the feature's that was asked for. The last mean is the cell's own weight.
+        """
+        shape = views["bias"].shape
+        of_features = np.zeros((*shape, len(z)))
+        rest = views["bias"].astype(np.float64)
+        drawn = self.n_ferns if views["running"][kernel.SEEN] >= kernel.FIRST_DRAW else 0
+        for f in range(drawn):
+            weights = views["weights"][f].astype(np.float64)
+            mass = views["mass"][f].astype(np.float64)
+            cell, begin, size = int(views["cells"][f]) - (f << self.depth), 0, 1 << self.depth
+            before = _mean(weights, mass)
+            rest += before
+            for d in range(self.depth):
+                size //= 2
+                begin += size * (cell >> (self.depth - 1 - d) & 1)
+                half = slice(begin, begin + size)
+                # The last half is the cell itself: its own weight, whatever its mass.
+                after = weights[begin] if size == 1 else _mean(weights[half], mass[half])
+                of_features[..., views["features"][f, d]] += after - before
+                before = after
+        return Parts(by_expert(of_features), np.zeros_like(by_expert(of_features)), by_expert(rest))
+
+    def sound(self, views: Views) -> bool:
+        """Whether the kernel can trust this state (it comes from a file)."""
+        features, width = views["features"], views["recent"].shape[1]
+        return bool(
+            (views["running"] >= 0).all()
+            and (views["mass"] >= 0).all()
+            and (views["facts"][kernel.BORN] >= 0).all()
+            and ((features >= 0) & (features < max(1, width))).all()
+        )
+
+
+def _mean(weights: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the cells' mean weight, counted by mass; evenly if they have none."""
+    total = mass.sum()
+    share = mass / total if total > 0 else np.full(len(mass), 1 / len(mass))
+    return np.asarray(np.einsum("l,l...->...", share, weights))
