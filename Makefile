@@ -28,12 +28,21 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
+# Roughly, in minutes on two slow cores: accuracy 1, the committee's 1, reliability 1, delays 6,
+# drift 8 (these three mostly river's forest), ablation 6, warm_start 1, speed 4, the committee's 6.
 bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
+	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee --section committee
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners sapl --peers logreg,arf \
 		--section reliability banana magic04 keystroke segment
+	@for delay in 1 10 100 1000; do \
+		$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee,sapl --peers arf \
+			--rows 20000 --delay $$delay electricity covtype keystroke sea-abrupt || exit; done
+	@$(BIN)/python benchmarks/drift.py
+	@$(BIN)/python benchmarks/ablation.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/warm_start.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)"
+	@$(BIN)/python benchmarks/speed.py --data "$(DATA)" --learner committee
 
 # Asked before anything is installed.
 data-given:

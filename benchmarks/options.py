@@ -5,25 +5,76 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
+from typing import Literal
+
+import drifting
+import peers
+from measuring import BLOCK, PROBABILITIES, PROBABILITY_ROWS
 
 
-def parser(description: str | None, data_required: bool = True) -> argparse.ArgumentParser:
-    """Return a parser with the options every script has: --data and --write."""
+def parser(
+    description: str | None, data: Literal["required", "optional", "unused"] = "required"
+) -> argparse.ArgumentParser:
+    """Return a parser with the options every script has: --write and, unless unused, --data."""
     options = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    options.add_argument(
-        "--data",
-        type=data_folder,
-        metavar="DIR",
-        required=data_required,
-        default=argparse.SUPPRESS if data_required else None,
-        help="folder of npz files, one a data set",
-    )
+    if data != "unused":
+        options.add_argument(
+            "--data",
+            type=data_folder,
+            metavar="DIR",
+            required=data == "required",
+            default=argparse.SUPPRESS if data == "required" else None,
+            help="folder of npz files, one a data set",
+        )
     options.add_argument(
         "--write", action="store_true", help="also replace the section in benchmarks/RESULTS.md"
     )
     return options
+
+
+def add_streams(options: argparse.ArgumentParser, default: Collection[str]) -> None:
+    """Let the command line name streams, and cut them short."""
+    options.add_argument(
+        "streams",
+        nargs="*",
+        default=list(default),
+        metavar="STREAM",
+        help=f"npz files of --data, or made by drifting.py: {', '.join(drifting.NAMES)}",
+    )
+    options.add_argument("--rows", type=at_least(1), help="only the first rows of each")
+
+
+def add_learners(options: argparse.ArgumentParser, default: str) -> None:
+    """Let the command line name learners of this project."""
+    options.add_argument(
+        "--learners",
+        type=names_from(peers.OURS),
+        default=default,
+        help=f"of this project, comma-separated, may be empty: {', '.join(peers.OURS)}",
+    )
+
+
+def add_peers(options: argparse.ArgumentParser, default: str) -> None:
+    """Let the command line name learners of river."""
+    options.add_argument(
+        "--peers",
+        type=names_from(peers.PEERS),
+        default=default,
+        help=f"of river, comma-separated: {', '.join(peers.PEERS)}",
+    )
+
+
+def add_way(options: argparse.ArgumentParser) -> None:
+    """Let the command line say how a stream is gone through."""
+    options.add_argument("--block", type=at_least(1), default=BLOCK, help="rows a block")
+    options.add_argument(
+        "--probabilities",
+        choices=PROBABILITIES,
+        default="auto",
+        help=f"score probabilities too; auto: up to {PROBABILITY_ROWS:,} rows",
+    )
 
 
 def data_folder(text: str) -> Path:
@@ -36,12 +87,19 @@ def data_folder(text: str) -> Path:
     return folder
 
 
-def check_names(options: argparse.ArgumentParser, folder: Path, names: Iterable[str]) -> None:
+def check_names(
+    options: argparse.ArgumentParser,
+    folder: Path | None,
+    names: Iterable[str],
+    made: Collection[str] = (),
+) -> None:
     """Complain about a data set that is not there now, not after an hour of the others."""
-    there = sorted(path.stem for path in folder.glob("*.npz"))
-    missing = [name for name in names if name not in there]
+    there = [] if folder is None else sorted(path.stem for path in folder.glob("*.npz"))
+    missing = ", ".join(name for name in names if name not in there and name not in made)
+    if missing and folder is None:
+        options.error(f"{missing}: say by --data DIR where to read it from")
     if missing:
-        options.error(f"no data set {', '.join(missing)}; there are: {', '.join(there)}")
+        options.error(f"no data set {missing}; there are: {', '.join([*there, *made])}")
 
 
 def names_from(allowed: Collection[str]) -> Callable[[str], list[str]]:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Set
 from typing import Any
 
 from river import base, dummy, forest, linear_model, multiclass, neighbors, preprocessing
 from scores import RecordLearner
 
-OURS = {"sapl": "SAPLClassifier", "llsvm": "LLSVMClassifier", "lcc": "LCCClassifier"}
+OURS = {
+    "sapl": "SAPLClassifier",
+    "llsvm": "LLSVMClassifier",
+    "lcc": "LCCClassifier",
+    "committee": "CommitteeClassifier",
+    "additive": "AdditiveSVMClassifier",
+    "memory": "MemoryClassifier",
+    "ferns": "FernsClassifier",
+}
 
 # Measured once with MOA's learners through CapyMOA 0.15.1, each record predicted before it was
 # learned, banana and magic04 shuffled, covtype its first 100,000 rows. They are quoted, and marked
@@ -24,13 +33,13 @@ QUOTED = {
 
 
 def ours(name: str, **options: Any) -> Any:
-    """Return a fresh learner of this project by its short name.
+    """Return a fresh learner of this project by its short name."""
+    return _class(name)(**options)
 
-    The import is made here so that river's learners can be measured without waiting for it.
-    """
-    import stream_llsvm
 
-    return getattr(stream_llsvm, OURS[name])(**options)
+def options_of(name: str) -> Set[str]:
+    """Return what a learner of this project can be told at construction."""
+    return inspect.signature(_class(name)).parameters.keys()
 
 
 def logistic_regression(classes: int) -> RecordLearner:
@@ -74,6 +83,13 @@ PEERS: dict[str, Callable[[int], RecordLearner]] = {
     "knn": nearest_neighbours,
     "amf": mondrian_forest,
 }
+
+
+def _class(name: str) -> Any:
+    # Imported here so that river's learners can be measured without waiting for it.
+    import stream_llsvm
+
+    return getattr(stream_llsvm, OURS[name])
 
 
 def _scaled(model: base.Classifier) -> RecordLearner:

@@ -12,8 +12,10 @@ import results
 from speed_digits import kernel_digits, linear_digits
 from speed_growth import for_ever, growth
 from speed_peers import forests, one_by_one
+from speed_size import size
 from speed_sparse import names
 from speed_start import first_call
+from speed_streams import by_default, threads
 from timing import Effort, Section
 
 Measurement = Callable[[str, Path | None, Effort], Section]
@@ -26,25 +28,43 @@ MEASUREMENTS: dict[str, Measurement] = {
     "growth": growth,
     "start": first_call,
     "sparse": names,
+    "defaults": by_default,
+    "threads": threads,
+    "size": size,
 }
-NEED_DATA = frozenset({"forest", "sgd", "svc"})
+NEED_DATA = frozenset({"forest", "sgd", "svc", "defaults", "threads"})
+# What a measurement turns: only learners that have that option can be measured so.
+NEED_OPTION = {"sgd": "n_anchors", "svc": "n_anchors", "growth": "n_anchors", "threads": "threads"}
+# Its sections are called after the measurement alone.
+USUAL = "sapl"
+
+
+def measurable(learner: str) -> list[str]:
+    """Return the measurements that a learner has the options for."""
+    there = peers.options_of(learner)
+    return [n for n in MEASUREMENTS if n not in NEED_OPTION or NEED_OPTION[n] in there]
 
 
 def main() -> None:
     """Run the measurements that the command line asks for."""
-    parser = options.parser(__doc__, data_required=False)
+    parser = options.parser(__doc__, data="optional")
     parser.add_argument(
         "--only",
         type=options.names_from(MEASUREMENTS),
-        default=",".join(MEASUREMENTS),
-        help="measurements, comma-separated",
+        help=f"comma-separated, of {', '.join(MEASUREMENTS)}; else all that suit the learner",
     )
-    parser.add_argument("--learner", choices=tuple(peers.OURS), default="sapl", help="what to time")
+    parser.add_argument("--learner", choices=tuple(peers.OURS), default=USUAL, help="what to time")
     parser.add_argument("--rounds", type=options.at_least(1), default=5, help="rounds of A B A B")
     parser.add_argument(
         "--quick", action="store_true", help="a twentieth of the records, to try the script"
     )
     arguments = parser.parse_args()
+    suitable = measurable(arguments.learner)
+    arguments.only = suitable if arguments.only is None else arguments.only
+    unsuitable = [name for name in arguments.only if name not in suitable]
+    if unsuitable:
+        lacking = {NEED_OPTION[name] for name in unsuitable}
+        parser.error(f"{arguments.learner} has no {', '.join(sorted(lacking))} to vary")
     without_data = [name for name in arguments.only if name in NEED_DATA]
     if arguments.data is None and without_data:
         parser.error(f"give --data DIR: {', '.join(without_data)} read data sets from there")
@@ -54,7 +74,10 @@ def main() -> None:
     for name in arguments.only:
         print(f"measuring {name} ...", file=sys.stderr)
         section = MEASUREMENTS[name](arguments.learner, arguments.data, effort)
-        results.publish(f"speed-{name}", section.title, section.body, arguments.write)
+        key, title = f"speed-{name}", section.title
+        if arguments.learner != USUAL:
+            key, title = f"{key}-{arguments.learner}", f"{title}: {arguments.learner}"
+        results.publish(key, title, section.body, arguments.write)
 
 
 if __name__ == "__main__":

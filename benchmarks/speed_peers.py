@@ -88,6 +88,9 @@ def _versus(times: Rounds, mine: str, note: str) -> str:
     lines = [[mine, results.figure(times.micros(mine)), "-"]]
     for name in times:
         if name != mine:
-            ratio = f"{times.ratio(mine, name):.3f} of it, {times.times(name, mine)} faster"
-            lines.append([name, results.figure(times.micros(name)), ratio])
+            ratio = times.ratio(mine, name)
+            said = f"{times.times(name, mine)} faster"
+            if ratio > 1:
+                said = f"{times.times(mine, name)} slower"
+            lines.append([name, results.figure(times.micros(name)), f"{ratio:.3f} of it, {said}"])
     return results.table(RATIO_HEADER, lines) + "\n\n" + note

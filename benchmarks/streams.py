@@ -25,6 +25,7 @@ STREAMS = (
     "magic04",
     "keystroke",
     "segment",
+    "phishing_stream",
     "letter",
     "mnist",
 )
@@ -34,12 +35,16 @@ Array = NDArray[Any]
 
 
 class Stream(NamedTuple):
-    """Records in the order they are learned; `tail` last ones are also scored by themselves."""
+    """Records in the order they are learned; `tail` last ones are also scored by themselves.
+
+    `changes` are the records from which on another concept holds, where that is known.
+    """
 
     name: str
     X: Array
     y: Array
     tail: int | None
+    changes: tuple[int, ...] = ()
 
 
 class Split(NamedTuple):

@@ -37,9 +37,10 @@ class Outcome(NamedTuple):
 
 def warm(learner: str, split: Split, arguments: Namespace, seed: int) -> tuple[float, float]:
     """Return test accuracy and learning seconds of one of this project's learners."""
-    model = peers.ours(
-        learner, n_anchors=arguments.anchors, n_neighbors=arguments.neighbors, seed=seed
-    )
+    sizes = {"n_anchors": arguments.anchors, "n_neighbors": arguments.neighbors}
+    if not sizes.keys() <= peers.options_of(learner):
+        sizes = {}
+    model = peers.ours(learner, seed=seed, **sizes)
     begin = perf_counter()
     model.warm_start(split.X_train, split.y_train, epochs=arguments.epochs)
     seconds = perf_counter() - begin
@@ -86,12 +87,7 @@ def read_arguments() -> Namespace:
     parser.add_argument(
         "names", nargs="*", default=list(SPLITS), metavar="NAME", help="names of npz files"
     )
-    parser.add_argument(
-        "--learners",
-        type=options.names_from(peers.OURS),
-        default="llsvm,sapl",
-        help=f"comma-separated, may be empty: {', '.join(peers.OURS)}",
-    )
+    options.add_learners(parser, "llsvm,sapl")
     parser.add_argument(
         "--svc",
         default="pendigits,satimage",
