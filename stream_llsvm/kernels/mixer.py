@@ -2,7 +2,7 @@
 
     z_e  = expert e's scores, centred over the classes, divided by their running RMS, clipped
     p    = softmax(sum_e trust_e z_e)
-    trust_e += RATE / sqrt(1 + faded sum of squared gradients) * d log p(label) / d trust_e
+    trust_e += rate / sqrt(1 + faded sum of squared gradients) * d log p(label) / d trust_e
 
 One weight per expert, shared by the classes. Voting by recent accuracy, weights per class and
 second-order steps were all tried and are no better.
@@ -16,7 +16,8 @@ from stream_llsvm.kernels.jit import Array, Real, kernel
 
 TRUST, POWER, EFFORT = range(3)
 FIRST_TRUST = 2.0
-RATE = 0.5
+# Many experts move together: each then takes a shorter step.
+RATE, LARGEST_RATE = 3.4, 0.5
 FADE = 0.999
 Z_CLIP = 4.0
 LARGEST_TRUST = 50.0
@@ -76,11 +77,12 @@ def learn_mix(
     """One logistic step on the trust in each expert, from what ``mix`` left in z and proba."""
     experts, classes = z.shape
     pace = max(0.001, 1 / (seen + 1))
+    rate = importance * min(LARGEST_RATE, RATE / experts)
     for e in range(experts):
         gradient = z[e, label]
         for c in range(classes):
             gradient -= proba[c] * z[e, c]
         mixer[EFFORT, e] = FADE * mixer[EFFORT, e] + gradient * gradient
-        step = importance * RATE * gradient / math.sqrt(1 + mixer[EFFORT, e])
+        step = rate * gradient / math.sqrt(1 + mixer[EFFORT, e])
         mixer[TRUST, e] = min(max(mixer[TRUST, e] + step, -LARGEST_TRUST), LARGEST_TRUST)
         mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])

@@ -151,9 +151,7 @@ def run_member(
     """Run one member over a block of rows: the table of what kinds there are."""
     kind = plan[member, KIND]
     if kind == ANCHORS_KIND:
-        anchors.run(
-            state, scratch, plan, member, z, at, starts, labels, importance, scored, scores
-        )
+        anchors.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
     elif kind == ADDITIVE_KIND:
         additive.run(
             state, scratch, plan, member, z, at, starts, labels, importance, scored, scores

@@ -16,6 +16,9 @@ from stream_llsvm.kernels.scaling import Z_CLIP
 from stream_llsvm.members.base import Stepping, by_expert
 from stream_llsvm.members.member import Parts, Shape, Views
 
+_WIDE = 256  # features; from there on the table would leave the cache
+_THINNED = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class Additive(Stepping):
@@ -37,12 +40,17 @@ class Additive(Stepping):
         """Return the multiply-adds per record of one rung."""
         return 2 * width * columns * self.copies
 
+    def knots(self, width: int) -> int:
+        """Return how many knots a feature has: every fourth of them is enough for wide records."""
+        few = width > _WIDE and (self.n_knots - 1) % _THINNED == 0 and self.n_knots > _THINNED + 1
+        return (self.n_knots - 1) // _THINNED + 1 if few else self.n_knots
+
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
         rungs = len(self.rungs(width, columns))
         return {
             "settings": STEPS + rungs,
-            "knots": self.n_knots,
+            "knots": self.knots(width),
             "copies": self.copies,
             "rungs": rungs,
             "experts": rungs * self.copies,
@@ -51,7 +59,7 @@ class Additive(Stepping):
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
         """Fill in its row of the plan."""
         row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
-        row[kernel.KNOTS] = self.n_knots
+        row[kernel.KNOTS] = sizes["knots"]
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""
@@ -67,8 +75,9 @@ class Additive(Stepping):
         rungs = self.rungs(*before)
         kept = [rungs.index(s) for s in self.rungs(*after)]
         new["running"][:] = old["running"]
-        new["mass"][: before[0]] = old["mass"]
-        self.widen(new["weights"][: before[0]], old["weights"][:, :, :, kept], 4)
+        every = _THINNED if self.knots(before[0]) > self.knots(after[0]) else 1
+        new["mass"][: before[0]] = old["mass"][:, ::every]
+        self.widen(new["weights"][: before[0]], old["weights"][:, ::every, :, kept], 4)
         self.widen(new["bias"], old["bias"][:, kept], 2)
         # A class that nobody has seen begins at the margin against it.
         if old["running"][kernel.SEEN] > 0:
@@ -77,16 +86,17 @@ class Additive(Stepping):
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
         """Take the scores of the record last seen apart: each feature's own curve."""
         width = len(z)
+        knots = views["mass"].shape[1]
         weights = views["weights"][:width].astype(np.float64)
         touched = int(views["touched"][0]) // 2
         of_features = np.zeros((*views["bias"].shape, width))
         slopes = np.zeros_like(of_features)
         cells, shares = views["cells"][:touched], views["shares"][:touched].astype(np.float64)
-        names, left = cells[:, 0] // self.n_knots, cells[:, 0] % self.n_knots
+        names, left = cells[:, 0] // knots, cells[:, 0] % knots
         two = np.stack([weights[names, left], weights[names, left + 1]])
         blend = np.einsum("tk,kt...->t...", shares, two)
         of_features[..., names] = np.moveaxis(blend, 0, -1)
-        per_unit = (self.n_knots - 1) / (2 * Z_CLIP)
+        per_unit = (knots - 1) / (2 * Z_CLIP)
         slopes[..., names] = np.moveaxis((two[1] - two[0]) * per_unit, 0, -1)
         rest = by_expert(views["bias"].astype(np.float64))
         return Parts(by_expert(of_features), by_expert(slopes), rest)

@@ -28,6 +28,7 @@ class Ferns(Stepping):
     depth: int = 8
     steps: tuple[float, ...] = (1.0, 10.0, 50.0)
     average_floor: float = 0.003
+    budget: int = 4_000
     seed: int = 0
 
     kind = model.FERNS_KIND

@@ -14,7 +14,7 @@ from stream_llsvm.members.base import Plain
 from stream_llsvm.members.member import Parts, Shape, Views
 
 #: Floats that the window may take: with many features it is shorter.
-FLOATS = 2**20
+FLOATS = 2**19
 #: A window shorter than this is not worth asking.
 _SHORTEST = 64
 

@@ -209,6 +209,8 @@ def run(
 
         any_push = False
         for e in range(experts):
+            if e >= rungs and e != best:
+                continue  # averages only follow; the best expert may be one, and moves anchors
             a, b = e * columns, (e + 1) * columns
             any_push |= pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
         energy = measure(running, distance, code, k, answering.size, x_norm, machine_width == 0)

@@ -54,7 +54,7 @@ def learn_cells(
     rungs, experts, columns = row[RUNGS], row[OWN_EXPERTS], plan[0, COLUMNS]
     half = rungs * columns
     averaged = experts == 2 * rungs
-    for e in range(experts):
+    for e in range(rungs):  # the averages only follow: nothing pushes them
         a, b = e * columns, (e + 1) * columns
         pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
     energy = 1.0

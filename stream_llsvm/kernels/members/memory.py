@@ -37,6 +37,8 @@ SEEN, SPREAD, HELD, HEAD, ASLEEP = range(5)
 LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
+NOBODY = math.log(FLOOR)
+GROUPS = 64
 SPREAD_RATE = 0.001
 # Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
 METRIC_BUDGET = 4_096
@@ -55,6 +57,7 @@ LAYOUT = (
     ("lessons", "f8", (NEAREST,), "scratch"),
     ("same", "i8", (NEAREST,), "scratch"),
     ("distance", "f4", ("window",), "scratch"),
+    ("least", "f4", (GROUPS,), "scratch"),
     ("dense", "f4", ("width",), "scratch"),
     ("factors", "f4", ("width",), "scratch"),
     ("votes", "f8", (len(VOTERS), "classes"), "scratch"),
@@ -80,29 +83,49 @@ def subtract_products(store: Array, factors: Array, at: Array, distance: Array) 
         fa = factors[t]
         for j in range(count):
             distance[j] -= fa * a[j]
+    for j in range(count):
+        distance[j] = max(distance[j], np.float32(0))
 
 
 @kernel
-def smallest(distance: Array, near: Array, nearest: Array) -> None:
-    """Find the smallest distances, smallest first."""
-    k = near.size
-    for j in range(k):
-        nearest[j] = np.float32(np.inf)
-        near[j] = -1
-    worst = nearest[k - 1]
+def insert(d: Real, j: int, near: Array, nearest: Array) -> None:
+    """Put number j at distance d, which is below the last, where it belongs."""
+    p = near.size - 1
+    while p > 0 and nearest[p - 1] > d:
+        nearest[p] = nearest[p - 1]
+        near[p] = near[p - 1]
+        p -= 1
+    nearest[p] = d
+    near[p] = j
+
+
+@kernel
+def smallest(distance: Array, least: Array, near: Array, nearest: Array) -> None:
+    """Find the smallest distances, smallest first; none of them is below 0.
+
+    The k-th smallest of the minima of ``least.size`` groups is no smaller than the k-th smallest of
+    all: only what is not above it is looked at. Floats that are not negative have the order of
+    their bits, and minima of integers are vector instructions.
+    """
+    k, groups = near.size, least.size
+    nearest[:] = np.float32(np.inf)
+    full = distance.size - distance.size % groups
+    if full >= groups * 2 and groups >= k:
+        bits, least_bits = distance.view(np.int32), least.view(np.int32)
+        least[:] = distance[:groups]
+        for begin in range(groups, full, groups):
+            for j in range(groups):
+                least_bits[j] = min(least_bits[j], bits[begin + j])
+        for j in range(groups):
+            if least[j] < nearest[k - 1]:
+                insert(least[j], -1, near, nearest)
+        bound = nearest[k - 1]
+        nearest[:] = np.float32(np.inf)
+    else:
+        bound = np.float32(np.inf)
     for j in range(distance.size):
-        d = distance[j]
-        if d < worst:
-            p = k - 1
-            while p > 0 and nearest[p - 1] > d:
-                nearest[p] = nearest[p - 1]
-                near[p] = near[p - 1]
-                p -= 1
-            nearest[p] = d
-            near[p] = j
-            worst = nearest[k - 1]
-    for j in range(k):
-        nearest[j] = max(nearest[j], np.float32(0))
+        if distance[j] <= bound and distance[j] < nearest[k - 1]:
+            insert(distance[j], j, near, nearest)
 
 
 @kernel
@@ -127,12 +150,20 @@ def vote(near: Array, nearest: Array, facts: Array, votes: Array, out: Array) ->
             out[e, 0] = math.log(yes / total + FLOOR) - math.log(no / total + FLOOR)
         else:
             for c in range(columns):
-                out[e, c] = math.log(votes[e, c] / total + FLOOR)
+                none = votes[e, c] == 0
+                out[e, c] = NOBODY if none else math.log(votes[e, c] / total + FLOOR)
 
 
 @kernel
 def remember(
-    store: Array, norms: Array, facts: Array, ruler: Array, running: Array, x: Array, code: int, w: Real
+    store: Array,
+    norms: Array,
+    facts: Array,
+    ruler: Array,
+    running: Array,
+    x: Array,
+    code: int,
+    w: Real,
 ) -> None:
     """Put a record in the place of the oldest."""
     p = int(running[HEAD])
@@ -193,9 +224,10 @@ def run(
     lessons = doubles(scratch, o[10], NEAREST)
     same = integers(scratch, o[11], NEAREST)
     distance_all = floats(scratch, o[12], window)
-    dense = floats(scratch, o[13], width)
-    factors = floats(scratch, o[14], width)
-    votes = doubles(scratch, o[15], len(VOTERS) * classes).reshape(len(VOTERS), classes)
+    least = floats(scratch, o[13], GROUPS)
+    dense = floats(scratch, o[14], width)
+    factors = floats(scratch, o[15], width)
+    votes = doubles(scratch, o[16], len(VOTERS) * classes).reshape(len(VOTERS), classes)
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     pause = 1 + NEAREST * width // METRIC_BUDGET
     redraws = 0
@@ -215,7 +247,7 @@ def run(
                 distance[j] = norms[j] + norm
             subtract_products(store, factors[: x.size], at, distance)
             found[0] = min(NEAREST, held)
-            smallest(distance, near_all[: found[0]], nearest_all[: found[0]])
+            smallest(distance, least, near_all[: found[0]], nearest_all[: found[0]])
             if found[0] > 0:
                 vote(near_all[: found[0]], nearest_all[: found[0]], facts, votes, out)
             else:
@@ -241,7 +273,11 @@ def run(
             else:
                 running[SPREAD] = mean
             beta = 1 / (running[SPREAD] + 1e-4)
-            if row[LEARNS_METRIC] == 1 and seen % pause == 0 and lesson(nearest, same, beta, lessons):
+            if (
+                row[LEARNS_METRIC] == 1
+                and seen % pause == 0
+                and lesson(nearest, same, beta, lessons)
+            ):
                 learn_metric(scale, effort, x, store, near, lessons, beta, min(1.0, importance[q]))
         remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
         if row[LEARNS_METRIC] == 1 and (seen % PERIOD == 0 or seen < PERIOD):
