@@ -62,7 +62,9 @@ def run_in_lanes(
         end = begin + _chunk_rows(state, plan, rows.labels[begin:])
         part = rows.part(begin, end)
         run(state, scratch, prepare, *part)
-        others = [helpers.submit(partial(run, state, scratch, stage, *part)) for stage in stages[1:]]
+        others = [
+            helpers.submit(partial(run, state, scratch, stage, *part)) for stage in stages[1:]
+        ]
         run(state, scratch, stages[0], *part)
         for other in others:
             other.result()

@@ -23,7 +23,7 @@ ADDITIVE_STEPS = (3.0,)
 FERN_STEPS = (1.0, 10.0)
 NEIGHBORS = 8
 #: Multiply-adds that a record may cost.
-BUDGET = 600_000
+BUDGET = 1_400_000
 MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "ferns")
 
 
@@ -90,7 +90,7 @@ class CommitteeClassifier(LocalClassifier):
         is to be another than usual, as in "anchors:30". Anchors 1 are a linear machine.
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
-        mixer can do without sleep, and are woken now and then; "auto" is 600,000, which matters
+        mixer can do without sleep, and are woken now and then; "auto" is 1,400,000, which matters
         from some hundred features on.
     threads
         How many cores work on a batch of records; the result is the same to the bit.

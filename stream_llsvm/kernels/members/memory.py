@@ -17,7 +17,6 @@ from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
 from stream_llsvm.kernels.state import (
     CLASSES,
-    COLUMNS,
     COUNTERS,
     FIRST_EXPERT,
     FIRST_SECTION,
@@ -140,7 +139,7 @@ def block_minima(distance: Array, least: Array) -> None:
         m = bits[b * BLOCK]
         for j in range(BLOCK):
             v = bits[b * BLOCK + j]
-            m = v if v < m else m  # noqa: FURB136  # min() would not be vectorised
+            m = v if v < m else m  # min() would not be vectorised
         least_bits[b] = m
     if full * BLOCK < distance.size:
         m = bits[full * BLOCK]
@@ -239,7 +238,7 @@ def run(
 ) -> None:
     """Score each row, then learn from it if it has a label."""
     row = plan[member]
-    width, columns, classes = plan[0, WIDTH], plan[0, COLUMNS], plan[0, CLASSES]
+    width, classes = plan[0, WIDTH], plan[0, CLASSES]
     first, experts, window = row[FIRST_EXPERT], row[OWN_EXPERTS], row[WINDOW]
     if experts == 0:
         return
