@@ -148,6 +148,8 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
         own = _experts_of(memory, i)
         part = float(trust[own] @ normal[own])
         by_member[member.name] = by_member.get(member.name, 0.0) + part
+        if model["members"][AWAKE, i] == 0:
+            continue  # it was not asked
         parts = member.parts(memory.views(1 + i), z)
         if parts is None:
             voted += part
@@ -240,6 +242,7 @@ def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
     return [
         Voter(labels[code], int(age), distance, share)
         for i, member in enumerate(memory.members)
+        if memory.views(0)["members"][AWAKE, i] > 0
         for code, age, distance, share in member.voters(memory.views(1 + i))
     ]
 
