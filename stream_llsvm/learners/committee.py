@@ -146,7 +146,9 @@ class CommitteeClassifier(LocalClassifier):
     def _members(self) -> Sequence[Member]:
         if not isinstance(self.members, tuple | list) or len(self.members) == 0:
             raise ValueError(f"members must be a tuple of names; got {self.members!r}")
-        return tuple(self._member(text) for text in self.members)
+        made = [self._member(text) for text in self.members]
+        # The ferns read the metric that the memory leaves for them in the same chunk of rows.
+        return tuple(sorted(made, key=lambda member: isinstance(member, Ferns)))
 
     def _member(self, text: str) -> Member:
         name, _, size = text.partition(":") if isinstance(text, str) else ("", "", "")
