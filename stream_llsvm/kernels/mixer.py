@@ -91,7 +91,7 @@ def learn_mix(
     rate = importance * min(LARGEST_RATE, RATE / experts)
     for e in range(experts):
         if squares[e] == 0:
-            continue  # it sleeps, or has nothing to say yet: its scores' size is not known from that
+            continue  # it sleeps, or has nothing to say yet
         gradient = z[e, label]
         for c in range(classes):
             gradient -= proba[c] * z[e, c]
