@@ -46,20 +46,32 @@ class Progress:
         told = np.array([self._code(answers.labels[i]) for i in rows], dtype=np.int64)
         self.scores.update(truth, told, answers.truth[rows])
         self.counts["learned"] += len(rows)
-        if self.detector is not None:
-            for wrong in (truth != told).tolist():
-                self.detector.update(float(wrong))
-                if self.detector.drift_detected:
-                    self.counts["drifts"] += 1
-                    self.note("drift", "the error rate has changed")
+        for i, wrong in zip(rows, (truth != told).tolist(), strict=True):
+            self._watch(self.counts["records"] + i + 1, wrong)
+
+    def _watch(self, record: int, wrong: bool) -> None:
+        """Look for drift. That a model which has just begun gets better is none."""
+        if self.detector is None:
+            return
+        before = getattr(self.detector, "estimation", None)
+        self.detector.update(float(wrong))
+        if not self.detector.drift_detected:
+            return
+        after = getattr(self.detector, "estimation", None)
+        if before is None or after is None or after > before:
+            self.counts["drifts"] += 1
+            self.note("drift", "the error rate has risen", record)
+        else:
+            self.note("better", "the error rate has fallen", record)
 
     def _code(self, label: Any) -> int:
         return -1 if label is None else self.classes.add(label)
 
-    def note(self, kind: str, text: str) -> None:
+    def note(self, kind: str, text: str, record: int | None = None) -> None:
         """Keep an event, the last thousand, and log it."""
         log.info("%s: %s", kind, text)
-        self.events.append({"kind": kind, "text": text, "record": self.counts["records"]})
+        at = self.counts["records"] if record is None else record
+        self.events.append({"kind": kind, "text": text, "record": at})
         del self.events[:-_MOST_EVENTS]
 
     def report(self) -> dict[str, Any]:
