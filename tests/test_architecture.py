@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kmeans": set(),
     "compiling": {"kernels"},
     "members": {"kernels", "kmeans"},
-    "memory": {"kernels"},
+    "memory": {"kernels", "members"},
     "explain": {"kernels", "memory"},
     "learners": {
         "compiling",

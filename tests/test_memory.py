@@ -15,10 +15,11 @@ from stream_llsvm.kernels.losses import CRAMMER_SINGER, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import ABSENT, BORN
-from stream_llsvm.members.anchors import BUDGET, LADDER, Anchors
+from stream_llsvm.members.anchors import LADDER, Anchors
 from stream_llsvm.memory import Memory, columns_of
 from tests.oracle import Oracle
-from tests.oracle_compare import Kernels, both_learn, close, member, stream, synced
+from tests.oracle_compare import Kernels, both_learn, member, stream, synced
+from tests.oracle_state import close
 
 KINDS = {
     "sapl": member(),
@@ -224,7 +225,7 @@ def test_counters_go_along() -> None:
 def _wide() -> tuple[Anchors, int]:
     """Return a member, and the largest width at which it keeps all its rungs for two classes."""
     of = member(n_anchors=60, n_neighbors=60)
-    return of, BUDGET // ((of.n_neighbors + 1) * len(LADDER) * 2)
+    return of, of.budget // ((of.n_neighbors + 1) * len(LADDER) * 2)
 
 
 def test_rungs_are_dropped_when_they_no_longer_fit_the_budget() -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from stream_llsvm.kernels.scaling import ABSENT
 from tests.oracle import Oracle
-from tests.oracle_compare import MEMBERS, Kernels, both_learn, close, member, stream, synced
+from tests.oracle_compare import MEMBERS, Kernels, both_learn, member, stream, synced
+from tests.oracle_state import close
 
 
 def _sparse_stream(n: int, width: int, seed: int = 0) -> tuple[Any, Any]:

@@ -1,0 +1,60 @@
+"""The oracle's mixer: kernels/mixer.py's four lines, in plain float64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stream_llsvm.kernels import mixer as mixing
+from tests.oracle_parts import Array
+
+
+@dataclass
+class Mixed:
+    """What the mixer makes of one record's scores."""
+
+    normal: Array
+    squares: Array
+    proba: Array
+
+
+class Mixer:
+    """One trust an expert, however many members the experts belong to."""
+
+    def __init__(self, experts: int, classes: int) -> None:
+        self.classes = classes
+        self.trust = np.full(experts, mixing.FIRST_TRUST / max(1, experts))
+        self.power, self.effort = np.ones(experts), np.zeros(experts)
+        self.mixed = 0
+
+    def mix(self, scores: Array) -> Mixed:
+        """Centre, normalise, clip and add up (experts, columns)."""
+        if scores.shape[1] == 1:
+            centred = scores / 2 * np.array([-1.0, 1.0])[: self.classes]
+            centred = centred if self.classes > 1 else 0 * centred
+            squares = scores[:, 0] ** 2
+        else:
+            centred = scores - scores.mean(axis=1, keepdims=True)
+            squares = (centred**2).sum(axis=1)
+        rms = np.sqrt(self.power) + 1e-6
+        normal = np.clip(centred / rms[:, None], -mixing.Z_CLIP, mixing.Z_CLIP)
+        logits = self.trust @ normal
+        return Mixed(normal, squares, np.exp(logits - np.logaddexp.reduce(logits)))
+
+    def learn(self, mixed: Mixed, label: int, w: float) -> None:
+        """Step along the gradient of the label's log probability."""
+        self.mixed += 1
+        gradient = mixed.normal[:, label] - mixed.normal @ mixed.proba
+        self.effort = mixing.FADE * self.effort + gradient**2
+        rate = w * min(mixing.LARGEST_RATE, mixing.RATE / len(self.trust))
+        trust = self.trust + rate * gradient / np.sqrt(1 + self.effort)
+        self.trust = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
+        self.power = self.power + max(0.001, 1 / (self.mixed + 1)) * (mixed.squares - self.power)
+
+    def keep(self, experts: Sequence[int], classes: int) -> None:
+        """Go on with some of the experts, for more classes."""
+        which = np.array(experts, dtype=np.int64)
+        self.trust, self.power = self.trust[which], self.power[which]
+        self.effort, self.classes = self.effort[which], classes
