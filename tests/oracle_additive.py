@@ -18,7 +18,7 @@ def hats(z: float, knots: int) -> Array:
     places = np.linspace(-Z_CLIP, Z_CLIP, knots)
     apart = places[1] - places[0]
     inside = float(np.clip(z, -Z_CLIP, Z_CLIP))
-    return np.maximum(0.0, 1 - np.abs(places - inside) / apart)
+    return np.asarray(np.maximum(0.0, 1 - np.abs(places - inside) / apart))
 
 
 class AdditiveOracle(Cells):

@@ -85,7 +85,7 @@ class MemoryOracle:
         for j, squared in zip(self.found.near[:voters], self.found.squared, strict=False):
             record = self.records[j]
             votes[record.label] += record.worth / (math.sqrt(squared) + 1e-3)
-        return votes / votes.sum()
+        return np.asarray(votes / votes.sum())
 
     def _log_shares(self, voters: int, columns: int) -> Array:
         logs = np.log(self.shares(voters) + kernel.FLOOR)

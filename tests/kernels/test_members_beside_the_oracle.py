@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import ferns as kernel
 from stream_llsvm.kernels.metric import PERIOD
@@ -31,7 +32,9 @@ Members = Member | tuple[Member, ...]
 NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **COMMITTEES}
 
 
-def _step_by_step(of: Members, width: int, classes: int, rows: Array, labels: Array) -> Kernels:
+def _step_by_step(
+    of: Members, width: int, classes: int, rows: Array, labels: NDArray[np.int64]
+) -> Kernels:
     """Let both learn the rows, the oracle brought to the kernel's state before each."""
     kernels, oracle = Kernels(of, width, classes), Oracle(of, width, classes)
     w = np.random.default_rng(4).choice([0.3, 1.0, 2.5], size=len(rows))

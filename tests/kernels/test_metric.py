@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_llsvm.kernels.metric import (
     FADE,
@@ -20,7 +22,8 @@ from stream_llsvm.kernels.metric import (
     learn_metric,
     lesson,
 )
-from tests.oracle_parts import Array
+
+Array = NDArray[Any]
 
 
 class Vote:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import ferns as kernel
 from stream_llsvm.kernels.members.ferns import cells_of, draw, least_useful
@@ -27,7 +28,9 @@ def test_a_value_on_its_threshold_is_not_above_it() -> None:
     assert cells.tolist() == [0]
 
 
-def _drawn(relevance: Array, recent: Array, n: int = 2_000) -> tuple[Array, Array]:
+def _drawn(
+    relevance: Array, recent: Array, n: int = 2_000
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     features, thresholds = np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.float32)
     source = np.array([3], dtype=np.int64)
     for f in range(n):
