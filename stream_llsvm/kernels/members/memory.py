@@ -38,7 +38,7 @@ LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
 NOBODY = math.log(FLOOR)
-GROUPS = 64
+BLOCK = 32
 SPREAD_RATE = 0.001
 # Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
 METRIC_BUDGET = 4_096
@@ -57,7 +57,8 @@ LAYOUT = (
     ("lessons", "f8", (NEAREST,), "scratch"),
     ("same", "i8", (NEAREST,), "scratch"),
     ("distance", "f4", ("window",), "scratch"),
-    ("least", "f4", (GROUPS,), "scratch"),
+    ("least", "f4", ("blocks",), "scratch"),
+    ("best", "i8", (NEAREST,), "scratch"),
     ("dense", "f4", ("width",), "scratch"),
     ("factors", "f4", ("width",), "scratch"),
     ("votes", "f8", (len(VOTERS), "classes"), "scratch"),
@@ -100,32 +101,46 @@ def insert(d: Real, j: int, near: Array, nearest: Array) -> None:
 
 
 @kernel
-def smallest(distance: Array, least: Array, near: Array, nearest: Array) -> None:
+def smallest(distance: Array, least: Array, best: Array, near: Array, nearest: Array) -> None:
     """Find the smallest distances, smallest first; none of them is below 0.
 
-    The k-th smallest of the minima of ``least.size`` groups is no smaller than the k-th smallest of
-    all: only what is not above it is looked at. Floats that are not negative have the order of
-    their bits, and minima of integers are vector instructions.
+    They are in the blocks with the smallest minima, as many of them as distances are wanted.
+    Those are looked into in the order of their minima: the first fill the list with what can
+    hardly be beaten, and as soon as a minimum is too large the rest is done.
     """
-    k, groups = near.size, least.size
+    k, blocks = near.size, -(-distance.size // BLOCK)
+    block_minima(distance, least)
+    first = best[: min(k, blocks)]
     nearest[:] = np.float32(np.inf)
-    full = distance.size - distance.size % groups
-    if full >= groups * 2 and groups >= k:
-        bits, least_bits = distance.view(np.int32), least.view(np.int32)
-        least[:] = distance[:groups]
-        for begin in range(groups, full, groups):
-            for j in range(groups):
-                least_bits[j] = min(least_bits[j], bits[begin + j])
-        for j in range(groups):
-            if least[j] < nearest[k - 1]:
-                insert(least[j], -1, near, nearest)
-        bound = nearest[k - 1]
-        nearest[:] = np.float32(np.inf)
-    else:
-        bound = np.float32(np.inf)
-    for j in range(distance.size):
-        if distance[j] <= bound and distance[j] < nearest[k - 1]:
-            insert(distance[j], j, near, nearest)
+    for b in range(blocks):
+        if least[b] < nearest[first.size - 1]:
+            insert(least[b], b, first, nearest)
+    nearest[:] = np.float32(np.inf)
+    for b in first:
+        if least[b] >= nearest[k - 1]:
+            break
+        for j in range(b * BLOCK, min((b + 1) * BLOCK, distance.size)):
+            if distance[j] < nearest[k - 1]:
+                insert(distance[j], j, near, nearest)
+
+
+@kernel
+def block_minima(distance: Array, least: Array) -> None:
+    """Find the smallest of each block.
+
+    Floats that are not negative have the order of their bits, and the minimum of integers is a
+    vector instruction.
+    """
+    full = distance.size // BLOCK
+    bits, least_bits = distance.view(np.int32), least.view(np.int32)
+    for b in range(full):
+        m = bits[b * BLOCK]
+        for j in range(BLOCK):
+            v = bits[b * BLOCK + j]
+            m = v if v < m else m  # noqa: FURB136  # min() would not be vectorised
+        least_bits[b] = m
+    if full * BLOCK < distance.size:
+        least[full] = distance[full * BLOCK :].min()
 
 
 @kernel
@@ -224,10 +239,11 @@ def run(
     lessons = doubles(scratch, o[10], NEAREST)
     same = integers(scratch, o[11], NEAREST)
     distance_all = floats(scratch, o[12], window)
-    least = floats(scratch, o[13], GROUPS)
-    dense = floats(scratch, o[14], width)
-    factors = floats(scratch, o[15], width)
-    votes = doubles(scratch, o[16], len(VOTERS) * classes).reshape(len(VOTERS), classes)
+    least = floats(scratch, o[13], -(-window // BLOCK))
+    best = integers(scratch, o[14], NEAREST)
+    dense = floats(scratch, o[15], width)
+    factors = floats(scratch, o[16], width)
+    votes = doubles(scratch, o[17], len(VOTERS) * classes).reshape(len(VOTERS), classes)
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     pause = 1 + NEAREST * width // METRIC_BUDGET
     redraws = 0
@@ -247,7 +263,7 @@ def run(
                 distance[j] = norms[j] + norm
             subtract_products(store, factors[: x.size], at, distance)
             found[0] = min(NEAREST, held)
-            smallest(distance, least, near_all[: found[0]], nearest_all[: found[0]])
+            smallest(distance, least, best, near_all[: found[0]], nearest_all[: found[0]])
             if found[0] > 0:
                 vote(near_all[: found[0]], nearest_all[: found[0]], facts, votes, out)
             else:
