@@ -6,59 +6,69 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_llsvm.kernels.members import memory as kernel
-from stream_llsvm.kernels.members.memory import GROUPS, smallest, subtract_products, vote
-from tests.oracle_compare import NOTHING, Kernels, remembered, stream
+from stream_llsvm.kernels.members.memory import vote
+from stream_llsvm.kernels.scaling import ABSENT
+from tests.oracle_compare import Kernels, remembered, stream
 from tests.oracle_parts import Array
 
 
-def _smallest(distance: Array, k: int) -> tuple[list[int], list[float]]:
-    near, nearest = np.full(k, -7), np.zeros(k, dtype=np.float32)
-    least = np.zeros(GROUPS, dtype=np.float32)
-    smallest(distance.astype(np.float32), least, near, nearest)
-    return near.tolist(), nearest.tolist()
+def _asked(stored: Array, x: Array, *, sparse: bool = False) -> tuple[list[int], Array]:
+    """Return which of the stored records the kernel finds nearest, and their squared distances."""
+    n, width = stored.shape
+    kernels = Kernels(remembered(window=n, learns_metric=False), width, 2, standardize=False)
+    kernels.rows(stored, np.arange(n) % 2)
+    if sparse:
+        kernels.sparse(x, -1)
+    else:
+        kernels.predict(x)
+    found = int(kernels.own["found"][0])
+    return kernels.own["near"][:found].tolist(), kernels.own["nearest"][:found].astype(float)
 
 
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
-    n=st.one_of(st.integers(1, 40), st.integers(GROUPS * 2 - 2, GROUPS * 2 + 2), st.just(500)),
-    k=st.integers(1, kernel.NEAREST),
-    values=st.sampled_from([1, 3, 10**6]),
+    n=st.one_of(st.integers(1, 130), st.integers(250, 260), st.just(700)),
+    values=st.sampled_from([1, 2, 5, 1_000]),
 )
-def test_the_smallest_are_what_sorting_finds(seed: int, n: int, k: int, values: int) -> None:
-    """Also among many equal ones, where each place is named once."""
-    distance = np.random.default_rng(seed).integers(0, values, n) / 8.0
-    k = min(k, n)
-    near, nearest = _smallest(distance, k)
-    assert nearest == np.sort(distance)[:k].astype(np.float32).tolist()
-    assert len(set(near)) == k
-    assert distance[near].astype(np.float32).tolist() == nearest
+def test_the_nearest_are_what_sorting_finds(seed: int, n: int, values: int) -> None:
+    """Also among many that are equally far, where each has one vote."""
+    stored = np.random.default_rng(seed).integers(0, values, (n, 1)) / 8.0
+    near, nearest = _asked(stored, np.zeros(1))
+    distance = stored[:, 0] ** 2
+    k = min(n, kernel.NEAREST)
+    assert len(set(near)) == len(near) == k
+    np.testing.assert_allclose(nearest, np.sort(distance)[:k], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(distance[near], nearest, rtol=1e-5, atol=1e-5)
 
 
-def test_the_smallest_may_all_lie_in_one_group() -> None:
-    n = GROUPS * 5 + 3
-    distance = np.full(n, 100.0)
-    places = np.arange(5, n, GROUPS)
-    distance[places] = np.arange(len(places))
-    near, _ = _smallest(distance, len(places))
-    assert near == places.tolist()
+@pytest.mark.parametrize("n", [40, 64, 300, 333])
+@pytest.mark.parametrize("apart", [1, 32, 64])
+def test_the_nearest_may_lie_anywhere(apart: int, n: int) -> None:
+    """Side by side, or as far apart in the window as a search by groups could be confused by."""
+    stored = np.full((n, 2), 50.0)
+    places = np.arange(5, n, apart)[:30]
+    stored[places] = np.arange(len(places))[:, None]
+    near, _ = _asked(stored, np.zeros(2))
+    assert near[: len(places)] == places[: len(near)].tolist()
 
 
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-@pytest.mark.parametrize("n", range(10))
-def test_products_are_numpys_four_at_a_time_or_not(n: int, form: str) -> None:
-    rng = np.random.default_rng(n)
-    store = rng.normal(size=(12, 50)).astype(np.float32)
-    factors = rng.normal(size=n).astype(np.float32)
-    at = np.sort(rng.permutation(12)[:n]) if form == "sparse" else NOTHING
-    rows = at if form == "sparse" else np.arange(n)
-    distance = np.full(50, 20, dtype=np.float32)
-    subtract_products(store, factors, at, distance)
-    expected = np.maximum(0, 20 - factors.astype(float) @ store[rows].reshape(n, 50))
-    np.testing.assert_allclose(distance, expected, rtol=1e-4, atol=1e-4)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("width", range(1, 10))
+def test_distances_are_numpys_however_many_features(width: int, sparse: bool) -> None:
+    rng = np.random.default_rng(width)
+    stored, x = rng.normal(size=(50, width)), rng.normal(size=width)
+    if sparse:
+        x[::3] = ABSENT
+    near, nearest = _asked(stored, x, sparse=sparse)
+    told = np.where(x == ABSENT, 0, x)
+    distance = ((stored - told) ** 2).sum(axis=1)
+    np.testing.assert_allclose(nearest, np.sort(distance)[: kernel.NEAREST], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(distance[near], nearest, rtol=1e-4, atol=1e-4)
 
 
 def _votes(labels: list[int], distances: list[float], classes: int, columns: int) -> Array:
