@@ -16,7 +16,9 @@ from stream_llsvm.kernels.losses import CRAMMER_SINGER, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import ABSENT, BORN
+from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import LADDER, Anchors
+from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.memory import Memory, columns_of
 from tests.oracle import Oracle
 from tests.oracle_compare import (
@@ -41,7 +43,7 @@ KINDS = {
 }
 
 
-STEPPING = {**KINDS, **ADDITIVE, **FERNS}
+STEPPING: dict[str, Anchors | Additive | Ferns] = {**KINDS, **ADDITIVE, **FERNS}
 
 
 # ---- layout
