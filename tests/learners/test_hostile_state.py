@@ -15,6 +15,7 @@ from stream_llsvm.kernels.mixer import EFFORT, POWER
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, VARIANCE
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.members.memory import Remembered
 from tests.learners.support import ALL_LEARNERS, everything, records, small, taught
 
 
@@ -128,7 +129,8 @@ def test_no_number_in_a_file_can_crash_the_process(
     assert block is not None
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 3)), rng.integers(0, classes, 10)
-    for row in range(1 + len(block.members)):
+    whose = [None, *block.members]
+    for row in range(len(whose)):
         for section, (_, count, kept_as, _, where) in block._places[row].items():
             for place in {0, count // 2, count - 1} if where == "state" and count else ():
                 for value in (-1.0, 0.0, 0.5, 1e30, -1e30, 1e300):
@@ -136,7 +138,8 @@ def test_no_number_in_a_file_can_crash_the_process(
                         continue
                     if kept_as == "i8" and abs(value) > 2**62:
                         value = 2.0**62  # noqa: PLW2901
-                    if section == "running" and place == 0 and value > 2.0**53:
+                    counted = section == "running" and place == memory.SEEN
+                    if counted and value > 2.0**53 and isinstance(whose[row], Remembered):
                         continue  # see above
                     at = np.unravel_index(place, block.views(row)[section].shape)
                     try:
