@@ -1,6 +1,6 @@
 """Learning from live streams with local support vector machines."""
 
-from stream_llsvm.explain import Anchor, Explanation, Voter
+from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
@@ -19,6 +19,7 @@ __all__ = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
     "SAPLClassifier",

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.mixer import POWER, TRUST
+from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, POWER, TRUST, WORTH
 from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_CLIP
 from stream_llsvm.memory import Memory
 
@@ -145,8 +145,7 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
     bias = voted = 0.0
     by_member: dict[str, float] = {}
     for i, member in enumerate(memory.members):
-        row = memory.plan[1 + i]
-        own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+        own = _experts_of(memory, i)
         part = float(trust[own] @ normal[own])
         by_member[member.name] = by_member.get(member.name, 0.0) + part
         parts = member.parts(memory.views(1 + i), z)
@@ -175,6 +174,67 @@ def _strength(memory: Memory, scores: Array) -> Array:
     return np.asarray((model["mixer"][TRUST] / rms)[:, None] * clipped)
 
 
+@dataclass(frozen=True)
+class MemberReport:
+    """How a member is doing.
+
+    Attributes
+    ----------
+    name
+        As the option `members` has it.
+    awake
+        Whether it is asked at all; see `CommitteeClassifier`'s budget.
+    weights
+        The mixer's trust in each of its experts: raw weights of each step size, then averaged.
+    log_loss, accuracy
+        Of the member alone, with the best mixture of its own experts; fading, over some 800
+        records.
+    worth
+        How much greater the log loss of the whole would be without it; fading alike.
+
+    """
+
+    name: str
+    awake: bool
+    weights: tuple[float, ...]
+    log_loss: float
+    accuracy: float
+    worth: float
+
+
+def mixture_of(memory: Memory) -> list[MemberReport]:
+    """Report on each member."""
+    model = memory.views(0)
+    trust, facts = model["mixer"][TRUST], model["members"]
+    return [
+        MemberReport(
+            name=member.name,
+            awake=bool(facts[AWAKE, i] > 0),
+            weights=tuple(trust[_experts_of(memory, i)].tolist()),
+            log_loss=float(facts[OWN_LOSS, i]),
+            accuracy=float(facts[OWN_ACCURACY, i]),
+            worth=float(facts[WORTH, i]),
+        )
+        for i, member in enumerate(memory.members)
+    ]
+
+
+def relevance_of(memory: Memory, names: tuple[Any, ...]) -> dict[Any, float]:
+    """Return how much each feature counts in the metric learned, on the mean 1; empty if none."""
+    for i, member in enumerate(memory.members):
+        relevance = member.relevance(memory.views(1 + i))
+        if relevance is not None:
+            own = relevance[: len(names)]
+            return dict(zip(names, (own / own.mean()).tolist(), strict=True))
+    return {}
+
+
+def _experts_of(memory: Memory, which: int) -> slice:
+    """Return where the experts of a member stand among all."""
+    row = memory.plan[1 + which]
+    return slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+
+
 def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
     """List the remembered records that voted on the last one."""
     return [
@@ -189,8 +249,7 @@ def anchors_of(
 ) -> list[Anchor]:
     """List the anchors of the member of this number, in the user's units."""
     model, n = memory.views(0), len(names)
-    row = memory.plan[1 + which]
-    own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+    own = _experts_of(memory, which)
     trust = (model["mixer"][TRUST] / (np.sqrt(model["mixer"][POWER]) + 1e-6))[own]
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
     centre, scale = units(memory, n)

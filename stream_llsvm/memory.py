@@ -10,9 +10,22 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.metric import PERIOD
-from stream_llsvm.kernels.mixer import EFFORT, FIRST_TRUST, POWER, TRUST
+from stream_llsvm.kernels.mixer import (
+    ALONE,
+    ALONE_EFFORT,
+    AWAKE,
+    EFFORT,
+    FIRST_TRUST,
+    JUDGED,
+    OWN_ACCURACY,
+    OWN_LOSS,
+    POWER,
+    SINCE,
+    TRUST,
+)
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
+from stream_llsvm.lanes import Rows, run_in_lanes
 from stream_llsvm.members.member import Member, Shape
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
@@ -20,6 +33,7 @@ _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
+UNBOUNDED = 2**62
 
 
 def columns_of(n_classes: int) -> int:
@@ -40,15 +54,23 @@ class Memory:
         How many classes are known.
     standardize
         Whether features are scaled.
+    budget
+        Multiply-adds per record; where the members cost more, some of them sleep.
 
     """
 
     def __init__(
-        self, members: Sequence[Member], width: int, n_classes: int, *, standardize: bool
+        self,
+        members: Sequence[Member],
+        width: int,
+        n_classes: int,
+        *,
+        standardize: bool,
+        budget: int = UNBOUNDED,
     ) -> None:
         self.members = tuple(members)
         self.width, self.n_classes = width, n_classes
-        self.standardize = standardize
+        self.standardize, self.budget = standardize, budget
         self.plan, self._places, self._words = self._laid_out()
         self.state = np.zeros(0)
 
@@ -61,14 +83,15 @@ class Memory:
             "classes": self.n_classes,
             "columns": shape[1],
             "all_experts": sum(experts),
+            "all_members": len(self.members),
             "chunk": chunk,
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
-        plan[0, : at.REDRAWS + 1] = (
+        plan[0, : at.LANE + 1] = (
             self.width, self.n_classes, shape[1], sum(experts), chunk, self.standardize, 1, 1, 1,
-            common["redraws"],
+            common["redraws"], self.budget, at.ALL_STAGES, 0,
         )  # fmt: skip
         words = {"state": 0, "scratch": 0}
         places: list[dict[str, Any]] = []
@@ -81,6 +104,7 @@ class Memory:
                 plan[i, at.KIND] = member.kind
                 plan[i, at.FIRST_EXPERT] = sum(experts[: i - 1])
                 plan[i, at.OWN_EXPERTS] = experts[i - 1]
+                plan[i, at.COST] = member.cost(*shape)
                 member.describe(plan[i], own)
             place: dict[str, Any] = {}
             for j, (name, kind, dimensions, where) in enumerate(layout):
@@ -129,6 +153,10 @@ class Memory:
         if mixer.size > 0:
             mixer[TRUST] = FIRST_TRUST / mixer.shape[1]
             mixer[POWER] = 1
+            for row in self.plan[1:]:
+                own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+                mixer[ALONE, own] = FIRST_TRUST / max(1, row[at.OWN_EXPERTS])
+        self.views(0)["members"][AWAKE] = 1
         for i, member in enumerate(self.members):
             member.begin(self.views(1 + i), *self.shape)
 
@@ -143,7 +171,9 @@ class Memory:
 
     def grown(self, width: int, n_classes: int) -> Memory:
         """Return a larger memory that holds the same model; not yet allocated."""
-        return Memory(self.members, width, n_classes, standardize=self.standardize)
+        return Memory(
+            self.members, width, n_classes, standardize=self.standardize, budget=self.budget
+        )
 
     def carry_to(self, new: Memory) -> None:
         """Fill a memory that ``grown`` made with this model."""
@@ -152,8 +182,8 @@ class Memory:
         after["counters"][:] = before["counters"]
         after["statistics"][: self.width] = before["statistics"]
         kept = list(self._kept_experts(new))
-        for part in (TRUST, POWER, EFFORT):
-            after["mixer"][part] = before["mixer"][part][kept]
+        after["mixer"][:] = before["mixer"][:, kept]
+        after["members"][:] = before["members"]
         for i, member in enumerate(self.members):
             member.carry(self.views(1 + i), new.views(1 + i), self.shape, new.shape)
 
@@ -166,13 +196,11 @@ class Memory:
         importance: NDArray[np.float64] | None = None,
         likeliest: NDArray[np.int64] | None = None,
         proba: NDArray[np.float64] | None = None,
+        threads: int = 1,
     ) -> None:
         """Predict each row and, if its code is not -1, learn it; fills likeliest and proba."""
         n = len(codes)
-        run(
-            self.state,
-            self.scratch,
-            self.plan,
+        rows = Rows(
             values.reshape(-1),
             columns,
             starts,
@@ -181,6 +209,10 @@ class Memory:
             np.zeros((n, self.n_classes)) if proba is None else proba,
             np.empty(n, dtype=np.int64) if likeliest is None else likeliest,
         )
+        if threads > 1 and len(self.members) > 1:
+            run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
+        else:
+            run(self.state, self.scratch, self.plan, *rows)
 
     def introduce(self, first: int, end: int) -> None:
         """Note that the features in these columns are named from the next record on."""
@@ -208,8 +240,11 @@ class Memory:
         never_negative = (
             model["counters"],
             model["statistics"][:, [COUNT, VARIANCE, INVERSE, NAMED, BORN]],
-            model["mixer"][[POWER, EFFORT]],
+            model["mixer"][[POWER, EFFORT, ALONE_EFFORT]],
+            model["members"][[OWN_LOSS, OWN_ACCURACY, JUDGED, SINCE]],
         )
+        if not np.isin(model["members"][AWAKE], (0, 1)).all():
+            return False
         if any((view < 0).any() for view in never_negative):
             return False
         return all(m.sound(self.views(1 + i)) for i, m in enumerate(self.members))

@@ -9,13 +9,13 @@ from stream_llsvm.kernels.jit import Array, kernel
 
 @kernel
 def below(source: Array, n: int) -> int:
-    """Draw a whole number from 0 to n - 1; ``source`` holds the generator's 64 bits (splitmix64)."""
+    """Draw a whole number from 0 to n - 1."""
     return int(uniform(source) * n)
 
 
 @kernel
 def uniform(source: Array) -> float:
-    """Draw a number from 0 to 1, 1 excluded."""
+    """Draw a number from 0 to 1, 1 excluded; ``source`` is the generator's word (splitmix64)."""
     word = np.uint64(source[0]) + np.uint64(0x9E3779B97F4A7C15)
     source[0] = np.int64(word)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -13,6 +13,22 @@ from stream_llsvm.kernels.jit import Array, Real, kernel
 
 
 @kernel
+def copy_to(out: Array, x: Array) -> None:
+    """``out[i] = x[i]``; numba's own way takes a second to compile, for its error message."""
+    for i in range(x.size):
+        out[i] = x[i]
+
+
+@kernel
+def greatest(x: Array) -> Real:
+    """Return the greatest element."""
+    best = x[0]
+    for i in range(1, x.size):
+        best = max(best, x[i])
+    return best
+
+
+@kernel
 def add_scaled(v: Array, x: Array, at: Array, factor: Real) -> None:
     """``v[i] += factor * x[i]``."""
     if at.size == 0:

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import greatest
 
 HINGE, SQUARED_HINGE, LOGISTIC = range(3)
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
@@ -51,7 +52,7 @@ def pushes(loss: int, multiclass: int, scores: Array, label: int, out: Array) ->
 def _joint(loss: int, scores: Array, label: int, out: Array) -> bool:
     columns = scores.size
     if loss == LOGISTIC:
-        top = scores.max()
+        top = greatest(scores)
         total = np.float32(0)
         for c in range(columns):
             out[c] = math.exp(scores[c] - top)

@@ -6,6 +6,9 @@
 
 One weight per expert, shared by the classes. Voting by recent accuracy, weights per class and
 second-order steps were all tried and are no better.
+
+Beside that, each member is judged on one record in eight: how well it would do alone, with a small
+mixer of its own experts, and how much worse the whole would be without it.
 """
 
 from __future__ import annotations
@@ -13,8 +16,16 @@ from __future__ import annotations
 import math
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import copy_to, greatest
+from stream_llsvm.kernels.state import FIRST_EXPERT, OWN_EXPERTS
 
-TRUST, POWER, EFFORT = range(3)
+TRUST, POWER, EFFORT, ALONE, ALONE_EFFORT = range(5)
+MIXER_ROWS = 5
+# What is known of each member.
+AWAKE, OWN_LOSS, OWN_ACCURACY, WORTH, JUDGED, SINCE = range(6)
+MEMBER_FACTS = 6
+JUDGE_ONE_IN = 8
+JUDGE_FADE = 0.99
 FIRST_TRUST = 2.0
 # Many experts move together: each then takes a shorter step.
 RATE, LARGEST_RATE = 3.4, 0.5
@@ -86,3 +97,69 @@ def learn_mix(
         step = rate * gradient / math.sqrt(1 + mixer[EFFORT, e])
         mixer[TRUST, e] = min(max(mixer[TRUST, e] + step, -LARGEST_TRUST), LARGEST_TRUST)
         mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])
+
+
+@kernel
+def judge_members(
+    mixer: Array,
+    facts: Array,
+    plan: Array,
+    z: Array,
+    proba: Array,
+    label: int,
+    part: Array,
+) -> None:
+    """Follow each awake member's loss and accuracy alone, and the loss of the rest without it.
+
+    ``part`` is scratch, three numbers a class: the sum of all, of all but the member, of its own.
+    """
+    classes = proba.size
+    total, rest, own = part[0], part[1], part[2]
+    total[:] = 0
+    for e in range(z.shape[0]):
+        for c in range(classes):
+            total[c] += mixer[TRUST, e] * z[e, c]
+    for m in range(facts.shape[1]):
+        if facts[AWAKE, m] == 0 or plan[1 + m, OWN_EXPERTS] == 0:
+            continue
+        first = plan[1 + m, FIRST_EXPERT]
+        end = first + plan[1 + m, OWN_EXPERTS]
+        copy_to(rest, total)
+        own[:] = 0
+        for e in range(first, end):
+            for c in range(classes):
+                rest[c] -= mixer[TRUST, e] * z[e, c]
+                own[c] += mixer[ALONE, e] * z[e, c]
+        best = 0
+        for c in range(1, classes):
+            if own[c] > own[best]:
+                best = c
+        loss = softmax_loss(own, label)
+        without = softmax_loss(rest, label)
+        facts[JUDGED, m] += 1
+        pace = max(1 - JUDGE_FADE, 1 / facts[JUDGED, m])
+        facts[OWN_LOSS, m] += pace * (loss - facts[OWN_LOSS, m])
+        facts[OWN_ACCURACY, m] += pace * ((1.0 if best == label else 0.0) - facts[OWN_ACCURACY, m])
+        lost = without + math.log(max(proba[label], 1e-12))
+        facts[WORTH, m] += pace * (lost - facts[WORTH, m])
+        rate = min(LARGEST_RATE, RATE / (end - first))
+        for e in range(first, end):
+            gradient = z[e, label]
+            for c in range(classes):
+                gradient -= own[c] * z[e, c]
+            mixer[ALONE_EFFORT, e] = FADE * mixer[ALONE_EFFORT, e] + gradient * gradient
+            step = rate * gradient / math.sqrt(1 + mixer[ALONE_EFFORT, e])
+            mixer[ALONE, e] = min(max(mixer[ALONE, e] + step, -LARGEST_TRUST), LARGEST_TRUST)
+
+
+@kernel
+def softmax_loss(scores: Array, label: int) -> Real:
+    """Turn scores into probabilities, in place; returns the log loss."""
+    top = greatest(scores)
+    total = 0.0
+    for c in range(scores.size):
+        scores[c] = math.exp(scores[c] - top)
+        total += scores[c]
+    for c in range(scores.size):
+        scores[c] /= total
+    return -math.log(max(scores[label], 1e-12))

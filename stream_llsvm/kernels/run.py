@@ -7,22 +7,43 @@ other nor the mixer, and the order cannot matter.
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.jit import Array, entry, kernel
+from stream_llsvm.kernels.jit import Array, Real, entry, kernel, passage
+from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.members import additive, anchors, ferns, memory
-from stream_llsvm.kernels.mixer import learn_mix, mix
+from stream_llsvm.kernels.mixer import (
+    AWAKE,
+    JUDGE_ONE_IN,
+    MEMBER_FACTS,
+    MIXER_ROWS,
+    judge_members,
+    learn_mix,
+    mix,
+)
 from stream_llsvm.kernels.scaling import STATISTICS, observe_row, scale_row
+from stream_llsvm.kernels.sleep import TERM, decide
 from stream_llsvm.kernels.state import (
+    ALL_STAGES,
     CHUNK,
     CLASSES,
     COLUMNS,
+    COUNTERS,
     EXPERTS,
+    FINISH,
+    FIRST_EXPERT,
     FIRST_SECTION,
     KIND,
+    LANE,
     LEARN_MEMBERS,
     LEARN_MIXER,
     LEARN_SCALES,
+    MEMBERS,
+    OWN_EXPERTS,
+    OWN_LANE,
+    PREPARE,
     RELEVANCE,
+    STAGE,
     STANDARDIZE,
+    TAUGHT,
     WIDTH,
     doubles,
     floats,
@@ -37,7 +58,8 @@ FRESH, LENGTH, SPARSE = range(3)
 MODEL_LAYOUT = (
     ("counters", "f8", (4,), "state"),
     ("statistics", "f8", ("width", STATISTICS), "state"),
-    ("mixer", "f8", (3, "all_experts"), "state"),
+    ("mixer", "f8", (MIXER_ROWS, "all_experts"), "state"),
+    ("members", "f8", (MEMBER_FACTS, "all_members"), "state"),
     ("memo", "i8", (4,), "scratch"),
     ("last", "f8", ("width",), "scratch"),
     ("last_columns", "i8", ("width",), "scratch"),
@@ -47,8 +69,10 @@ MODEL_LAYOUT = (
     ("scores", "f4", ("chunk", "all_experts", "columns"), "scratch"),
     ("normal", "f8", ("all_experts", "classes"), "scratch"),
     ("squares", "f8", ("all_experts",), "scratch"),
+    ("part", "f8", (3, "classes"), "scratch"),
     ("relevance", "f4", ("redraws", "width"), "scratch"),
 )
+assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
 
 
@@ -68,73 +92,165 @@ def run(
     """Predict each row and then, if its label's code is not -1, learn it.
 
     Rows are dense (``columns`` empty: ``values`` holds them one after the other) or sparse
-    (``columns`` says where each value belongs and ``starts`` where each row begins).
+    (``columns`` says where each value belongs and ``starts`` where each row begins). If the plan
+    names a single stage, the rows are one chunk, and each stage must see the same.
     """
+    n, stage, members = labels.size, plan[0, STAGE], plan.shape[0] - 1
     classes, experts = plan[0, CLASSES], plan[0, EXPERTS]
-    width, chunk = plan[0, WIDTH], plan[0, CHUNK]
+    width, chunk, columns_each = plan[0, WIDTH], plan[0, CHUNK], plan[0, COLUMNS]
     o = plan[0, FIRST_SECTION:]
     counters = doubles(state, o[0], 4)
     statistics = doubles(state, o[1], width * STATISTICS).reshape(width, STATISTICS)
-    mixer = doubles(state, o[2], 3 * experts).reshape(3, experts)
-    memo = integers(scratch, o[3], 4)
-    last = doubles(scratch, o[4], width)
-    last_columns = integers(scratch, o[5], width)
-    z = floats(scratch, o[6], chunk * width)
-    begins = integers(scratch, o[7], chunk + 1)
-    lessons = integers(scratch, o[8], chunk)
-    scores = floats(scratch, o[9], chunk * experts * plan[0, COLUMNS]).reshape(
-        chunk, experts, plan[0, COLUMNS]
+    mixer = doubles(state, o[2], MIXER_ROWS * experts).reshape(MIXER_ROWS, experts)
+    facts = doubles(state, o[3], MEMBER_FACTS * members).reshape(MEMBER_FACTS, members)
+    memo = integers(scratch, o[4], 4)
+    last = doubles(scratch, o[5], width)
+    last_columns = integers(scratch, o[6], width)
+    z = floats(scratch, o[7], chunk * width)
+    begins = integers(scratch, o[8], chunk + 1)
+    lessons = integers(scratch, o[9], chunk)
+    scores = floats(scratch, o[10], chunk * experts * columns_each).reshape(
+        chunk, experts, columns_each
     )
-    normal = doubles(scratch, o[10], experts * classes).reshape(experts, classes)
-    squares = doubles(scratch, o[11], experts)
-    n = labels.size
+    normal = doubles(scratch, o[11], experts * classes).reshape(experts, classes)
+    squares = doubles(scratch, o[12], experts)
+    part = doubles(scratch, o[13], 3 * classes).reshape(3, classes)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
-    standardize = plan[0, STANDARDIZE] == 1
-    learn_scales, learn_mixer = plan[0, LEARN_SCALES] == 1, plan[0, LEARN_MIXER] == 1
-    learn_members = plan[0, LEARN_MEMBERS] == 1
-
-    for first in range(0, n, chunk):
-        rows = min(chunk, n - first)
+    first = 0
+    while first < n:
+        rows = chunk_rows(counters[TAUGHT], chunk, labels[first:])
         begin = starts[first] if sparse else first * d
         end = starts[first + rows] if sparse else (first + rows) * d
-        some = values[begin:end]
-        at = columns[begin:end]
-        scored = n == 1 and remembered(memo, last, last_columns, some, at)
-        for q in range(rows):
-            begins[q] = (starts[first + q] if sparse else (first + q) * d) - begin
-        begins[rows] = end - begin
-        for q in range(rows):
-            a, b = begins[q], begins[q + 1]
-            if not scored:
-                scale_row(statistics, standardize, some[a:b], at[a:b], z[a:b])
-            if learn_scales and labels[first + q] >= 0:
-                counters[SEEN] += 1
-                observe_row(statistics, counters[SEEN], some[a:b], at[a:b])
+        some, at = values[begin:end], columns[begin:end]
         some_labels = labels[first : first + rows]
-        for q in range(rows):
-            lessons[q] = some_labels[q] if learn_members else -1
         some_importance = importance[first : first + rows]
-        for member in range(1, plan.shape[0]):
-            run_member(
-                state, scratch, plan, member, z, at, begins, lessons[:rows], some_importance,
+        scored = False
+        if stage in (ALL_STAGES, PREPARE):
+            scored = n == 1 and remembered(memo, last, last_columns, some, at)
+            for q in range(rows + 1):
+                begins[q] = (starts[first + q] if sparse else (first + q) * d) - begin
+            prepare(plan, counters, statistics, some, at, begins, some_labels, scored, z, lessons)
+        if stage in (ALL_STAGES, MEMBERS):
+            run_members(
+                state, scratch, plan, facts, z, at, begins, lessons[:rows], some_importance,
                 scored, scores,
             )  # fmt: skip
-        for q in range(rows):
-            p = proba[first + q]
-            likeliest[first + q] = mix(mixer, scores[q], normal, squares, p)
-            if some_labels[q] >= 0 and learn_mixer:
-                counters[MIXED] += 1
-                learn_mix(
-                    mixer, counters[MIXED], normal, squares, p, some_labels[q], some_importance[q]
-                )
-    if n == 1:
-        remember(memo, last, last_columns, values, columns, labels[0] < 0)
-    elif n > 1:
-        memo[FRESH] = 0
+        if stage in (ALL_STAGES, FINISH):
+            for q in range(rows):
+                p = proba[first + q]
+                likeliest[first + q] = mix(mixer, scores[q], normal, squares, p)
+                if some_labels[q] >= 0:
+                    learn_whom_to_trust(
+                        plan, counters, mixer, facts, normal, squares, p, part, some_labels[q],
+                        some_importance[q],
+                    )  # fmt: skip
+        first += rows
+    if stage == ALL_STAGES and n > 0:
+        memo[FRESH] = 1 if n == 1 and labels[0] < 0 else 0
+        if memo[FRESH] == 1:
+            memo[LENGTH], memo[SPARSE] = values.size, columns.size
+            copy_to(last, values)
+            copy_to(last_columns, columns)
 
 
 @kernel
+def chunk_rows(taught: Real, chunk: int, labels: Array) -> int:
+    """How many rows come next: a chunk, or up to where it is decided who sleeps.
+
+    So that it is decided after the same record however the rows arrive.
+    """
+    left = TERM - int(taught) % TERM
+    most = min(chunk, labels.size)
+    for q in range(most):
+        if labels[q] >= 0:
+            left -= 1
+            if left == 0:
+                return q + 1
+    return most
+
+
+@passage
+def prepare(
+    plan: Array,
+    counters: Array,
+    statistics: Array,
+    values: Array,
+    columns: Array,
+    begins: Array,
+    labels: Array,
+    scored: bool,
+    z: Array,
+    lessons: Array,
+) -> None:
+    """Scale a chunk of rows, if the members have not scored it already, and learn the scales."""
+    for q in range(labels.size):
+        a, b = begins[q], begins[q + 1]
+        if not scored:
+            scale_row(statistics, plan[0, STANDARDIZE] == 1, values[a:b], columns[a:b], z[a:b])
+        if plan[0, LEARN_SCALES] == 1 and labels[q] >= 0:
+            counters[SEEN] += 1
+            observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
+        lessons[q] = labels[q] if plan[0, LEARN_MEMBERS] == 1 else -1
+
+
+@passage
+def run_members(
+    state: Array,
+    scratch: Array,
+    plan: Array,
+    facts: Array,
+    z: Array,
+    columns: Array,
+    begins: Array,
+    lessons: Array,
+    importance: Array,
+    scored: bool,
+    scores: Array,
+) -> None:
+    """Let the members score a chunk of rows and learn it: all of them, or those of one lane."""
+    for member in range(1, plan.shape[0]):
+        if plan[0, STAGE] == MEMBERS and plan[member, OWN_LANE] != plan[0, LANE]:
+            continue
+        if facts[AWAKE, member - 1] > 0:
+            run_member(
+                state, scratch, plan, member, z, columns, begins, lessons, importance, scored,
+                scores,
+            )  # fmt: skip
+            continue
+        own = plan[member, FIRST_EXPERT]
+        scores[: lessons.size, own : own + plan[member, OWN_EXPERTS]] = 0
+        if plan[member, KIND] == MEMORY_KIND:
+            memory.publish(state, scratch, plan, member)
+
+
+@passage
+def learn_whom_to_trust(
+    plan: Array,
+    counters: Array,
+    mixer: Array,
+    facts: Array,
+    normal: Array,
+    squares: Array,
+    proba: Array,
+    part: Array,
+    label: int,
+    importance: Real,
+) -> None:
+    """Learn the mixer from one record, and decide now and then who sleeps."""
+    several = facts.shape[1] > 1
+    if plan[0, LEARN_MEMBERS] == 1:
+        counters[TAUGHT] += 1
+    if plan[0, LEARN_MIXER] == 1:
+        counters[MIXED] += 1
+        if several and counters[MIXED] % JUDGE_ONE_IN == 0:
+            judge_members(mixer, facts, plan, normal, proba, label, part)
+        learn_mix(mixer, counters[MIXED], normal, squares, proba, label, importance)
+        if several and counters[TAUGHT] % TERM == 0:
+            decide(facts, plan, counters[TAUGHT])
+
+
+@passage
 def run_member(
     state: Array,
     scratch: Array,
@@ -177,15 +293,3 @@ def remembered(
         if columns[i] != last_columns[i]:
             return False
     return True
-
-
-@kernel
-def remember(
-    memo: Array, last: Array, last_columns: Array, values: Array, columns: Array, fresh: bool
-) -> None:
-    """Note the row that was scored, for ``remembered``."""
-    memo[FRESH] = 1 if fresh else 0
-    if fresh:
-        memo[LENGTH], memo[SPARSE] = values.size, columns.size
-        last[: values.size] = values
-        last_columns[: columns.size] = columns

@@ -18,8 +18,9 @@ from stream_llsvm.kernels.jit import Array, kernel
 
 # Row 0: the model as a whole. Columns are the scores an expert gives: one a class, or a single one
 # for two classes. ``width`` counts the features there is room for. Then comes what learning
-# includes: a warm start teaches one after the other. The last is how often members may be drawn
-# anew within one chunk of rows.
+# includes: a warm start teaches one after the other. ``redraws`` is how often members may be drawn
+# anew within one chunk of rows. A call does all its stages unless it is told to do one, for the
+# members of one lane: so that lanes can run on cores of their own.
 (
     WIDTH,
     CLASSES,
@@ -31,16 +32,22 @@ from stream_llsvm.kernels.jit import Array, kernel
     LEARN_MEMBERS,
     LEARN_MIXER,
     REDRAWS,
-) = range(10)
+    BUDGET,
+    STAGE,
+    LANE,
+) = range(13)
+ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 
-# A member's row: its kind, its experts, its step sizes and its loss. From OWN on it is the
-# member's own.
-KIND, FIRST_EXPERT, OWN_EXPERTS, RUNGS, LOSS, MULTICLASS, OWN = range(7)
-# Which of the model's sections is where the memory leaves its metric for the ferns.
-RELEVANCE = 12
+# A member's row: its kind, its experts, what it costs a record, the lane it runs in, its step sizes
+# and its loss. From OWN on it is the member's own.
+KIND, FIRST_EXPERT, OWN_EXPERTS, COST, OWN_LANE, RUNGS, LOSS, MULTICLASS, OWN = range(9)
+# Which of the model's sections are its counters, and where the memory leaves its metric for the
+# ferns; and the counter of the records that members have learned.
+COUNTERS, RELEVANCE = 0, 14
+TAUGHT = 2
 
-FIRST_SECTION = 16
-PLAN_WIDTH = 48
+FIRST_SECTION = 20
+PLAN_WIDTH = 52
 
 
 @kernel

@@ -12,9 +12,12 @@ from river import base
 from stream_llsvm.explain import (
     Anchor,
     Explanation,
+    MemberReport,
     anchors_of,
     explain_last,
+    mixture_of,
     per_unit,
+    relevance_of,
     voters_of,
 )
 from stream_llsvm.features import ABSENT
@@ -47,6 +50,16 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         sizes = [member.n_anchors for member in self._memory.members]
         which = max(range(len(sizes)), key=sizes.__getitem__)
         return anchors_of(self._memory, self._features.names, self._labels.labels, which)
+
+    @property
+    def mixture(self) -> list[MemberReport]:
+        """How each member is doing: its weights, its own log loss, what it is worth."""
+        return [] if self._memory is None else mixture_of(self._memory)
+
+    @property
+    def feature_relevance(self) -> dict[Any, float]:
+        """How much each feature counts in the learned metric, 1 on the mean; empty without one."""
+        return {} if self._memory is None else relevance_of(self._memory, self._features.names)
 
     def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
         """Learn from one record.

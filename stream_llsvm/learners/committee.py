@@ -22,6 +22,8 @@ ANCHOR_STEPS = (10.0,)
 ADDITIVE_STEPS = (3.0,)
 FERN_STEPS = (1.0, 10.0)
 NEIGHBORS = 8
+#: Multiply-adds that a record may cost.
+BUDGET = 1_400_000
 MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "ferns")
 
 
@@ -86,6 +88,12 @@ class CommitteeClassifier(LocalClassifier):
     members
         What it is made of: "anchors", "additive", "memory" or "ferns", each with its size if that
         is to be another than usual, as in "anchors:30". Anchors 1 are a linear machine.
+    budget
+        Multiply-adds that a record may cost. Where all members together cost more, those that the
+        mixer can do without sleep, and are woken now and then; "auto" is 1,400,000, which matters
+        from some hundred features on.
+    threads
+        How many cores work on a batch of records; the result is the same to the bit.
     standardize
         Whether features are brought to mean 0 and variance 1, learned on the fly.
     max_mb
@@ -106,16 +114,30 @@ class CommitteeClassifier(LocalClassifier):
     def __init__(
         self,
         members: tuple[str, ...] = MEMBERS,
+        budget: int | str = "auto",
+        threads: int = 1,
         standardize: bool = True,
         max_mb: int = 1_024,
         seed: int = 0,
     ) -> None:
         self.members = members
+        self.budget: int | str = budget
+        if budget != "auto":
+            self.budget = whole('budget (if it is not "auto")', budget, 1, 10**12)
+        self.threads = whole("threads", threads, 1, 1_024)
         self.standardize = flag("standardize", standardize)
         self.max_mb = whole("max_mb", max_mb, 1, 10**6)
         self.seed = whole("seed", seed, 0, 2**32 - 1)
         self._members()
         super().__init__()
+
+    @property
+    def _budget(self) -> int:
+        return BUDGET if isinstance(self.budget, str) else self.budget
+
+    @property
+    def _threads(self) -> int:
+        return self.threads
 
     @property
     def _standardized(self) -> bool:

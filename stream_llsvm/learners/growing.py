@@ -13,7 +13,7 @@ from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.kernels.run import run
 from stream_llsvm.labels import LabelSpace
 from stream_llsvm.members.member import Member
-from stream_llsvm.memory import Memory
+from stream_llsvm.memory import UNBOUNDED, Memory
 from stream_llsvm.model_file import ModelFileError
 
 _ROOMY = 64  # from this many features on, new ones find room made in advance
@@ -36,6 +36,14 @@ class GrowingModel(abc.ABC):
     @property
     def _standardized(self) -> bool:
         return True
+
+    @property
+    def _budget(self) -> int:
+        return UNBOUNDED
+
+    @property
+    def _threads(self) -> int:
+        return 1
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -68,6 +76,16 @@ class GrowingModel(abc.ABC):
         self._memory.introduce(known, len(self._features))
         self._labels = classes
 
+    def _laid_out(self, width: int, n_classes: int) -> Memory:
+        """Return a memory of that size; nothing is allocated yet."""
+        return Memory(
+            self._members(),
+            width,
+            n_classes,
+            standardize=self._standardized,
+            budget=self._budget,
+        )
+
     def _refuse_if_too_large(self, n_features: int, n_classes: int) -> Memory:
         """Lay out the memory for so much; nothing is allocated yet."""
         width = n_features
@@ -75,7 +93,7 @@ class GrowingModel(abc.ABC):
             width = max(self._memory.width, n_features + n_features // 4)
         if self._memory is not None and n_features <= self._memory.width:
             width = self._memory.width
-        memory = Memory(self._members(), width, n_classes, standardize=self._standardized)
+        memory = self._laid_out(width, n_classes)
         needed = memory.n_bytes / 2**20
         if needed > self.max_mb:
             raise ValueError(
@@ -112,7 +130,7 @@ class GrowingModel(abc.ABC):
             width = payload["width"]
             if not len(features) <= width <= 2 * len(features) + _ROOMY:
                 raise ModelFileError("the model file's width does not fit its features")
-            memory = Memory(self._members(), width, len(labels), standardize=self._standardized)
+            memory = self._laid_out(width, len(labels))
             if state.dtype != np.uint8 or state.shape != (8 * memory.n_words,):
                 raise ModelFileError("the model file's state does not fit its options")
             memory.allocate(np.frombuffer(state.tobytes()).copy())

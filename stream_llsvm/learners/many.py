@@ -105,7 +105,7 @@ class ManyRecords(GrowingModel):
             memory = self._memory
             assert memory is not None
             part = slice(begin, end)
-            memory.run(*rows, codes[part], importance[part], likeliest[part])
+            memory.run(*rows, codes[part], importance[part], likeliest[part], threads=self._threads)
             if brings:
                 likeliest[begin] = first[0]
         return likeliest
@@ -173,7 +173,7 @@ class ManyRecords(GrowingModel):
         if self._memory is not None and n > 0:
             rows = self._features.encode_many(names, matrix)
             unlabelled = np.full(n, -1, dtype=np.int64)
-            self._memory.run(*rows, unlabelled, None, likeliest, proba)
+            self._memory.run(*rows, unlabelled, None, likeliest, proba, self._threads)
         return proba, likeliest
 
 

@@ -36,8 +36,8 @@ class Additive(Stepping):
         """What the user calls it."""
         return f"additive:{self.n_knots}"
 
-    def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung."""
+    def rung_cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung, to score it."""
         return 2 * width * columns * self.copies
 
     def knots(self, width: int) -> int:

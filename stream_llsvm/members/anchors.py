@@ -48,10 +48,14 @@ class Anchors(Stepping):
         """What the user calls it."""
         return f"anchors:{self.n_anchors}"
 
-    def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung."""
+    def rung_cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung, to score it."""
         machine = (1 if self.flat else width) * columns * self.copies
         return machine * (self.n_neighbors + 1)
+
+    def search_cost(self, width: int) -> int:
+        """Return the multiply-adds per record that all rungs share."""
+        return self.n_anchors * width
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""

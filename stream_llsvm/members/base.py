@@ -59,9 +59,18 @@ class Stepping(Plain):
     #: Multiply-adds that the rungs may cost per record before all but the middle one are dropped.
     budget: int = 100_000
 
-    def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung."""
+    def rung_cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung, to score it."""
         raise NotImplementedError
+
+    def search_cost(self, width: int) -> int:
+        """Return the multiply-adds per record that all rungs share."""
+        return 0
+
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record; to learn it costs as much as to score it."""
+        rungs = len(self.rungs(width, columns))
+        return self.search_cost(width) + 2 * rungs * self.rung_cost(width, columns)
 
     @property
     def copies(self) -> int:
@@ -70,7 +79,7 @@ class Stepping(Plain):
 
     def rungs(self, width: int, columns: int) -> tuple[float, ...]:
         """Return the step sizes that the budget allows."""
-        if len(self.steps) == 1 or len(self.steps) * self.cost(width, columns) <= self.budget:
+        if len(self.steps) == 1 or len(self.steps) * self.rung_cost(width, columns) <= self.budget:
             return self.steps
         return (self.steps[len(self.steps) // 2],)
 

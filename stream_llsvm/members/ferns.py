@@ -39,9 +39,13 @@ class Ferns(Stepping):
         """What the user calls it."""
         return f"ferns:{self.n_ferns}"
 
-    def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung."""
+    def rung_cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record of one rung, to score it."""
         return self.n_ferns * columns * self.copies
+
+    def search_cost(self, width: int) -> int:
+        """Return the multiply-adds per record that all rungs share."""
+        return self.n_ferns * self.depth
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""

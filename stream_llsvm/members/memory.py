@@ -43,6 +43,10 @@ class Remembered(Plain):
         """Return how many scores per column it gives."""
         return len(kernel.VOTERS) if self.length(width) > 0 else 0
 
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record."""
+        return self.length(width) * width + min(kernel.METRIC_BUDGET, kernel.NEAREST * width)
+
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
         window = self.length(width)
@@ -78,11 +82,11 @@ class Remembered(Plain):
 
     def rehearse(self, views: Views, *, last: bool) -> None:
         """Remember in the last pass only: a record must not vote on itself."""
-        views["running"][kernel.ASLEEP] = 0 if last else 1
+        views["running"][kernel.RESTING] = 0 if last else 1
 
     def go_live(self, views: Views) -> None:
         """Learn as a stream again."""
-        views["running"][kernel.ASLEEP] = 0
+        views["running"][kernel.RESTING] = 0
 
     def relevance(self, views: Views) -> NDArray[np.float64] | None:
         """Return how much each feature counts in the distance."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from stream_llsvm.kernels.chance import below, uniform
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.state import (
     COLUMNS,
+    COUNTERS,
     FIRST_EXPERT,
     FIRST_SECTION,
     OWN,
@@ -22,6 +24,7 @@ from stream_llsvm.kernels.state import (
     REDRAWS,
     RELEVANCE,
     RUNGS,
+    TAUGHT,
     WIDTH,
     doubles,
     floats,
@@ -158,6 +161,7 @@ def run(
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     judge = (rungs // 2 + (rungs if experts > rungs else 0)) * columns
     stride = 1 + width // WIDE
+    clock = doubles(state, plan[0, FIRST_SECTION + COUNTERS], 4)[TAUGHT]
     redraws = 0
     # The last row is never written: all features count alike.
     uniformly = relevance[plan[0, REDRAWS] * width - width :]
@@ -177,6 +181,7 @@ def run(
             score_cells(weights, bias, cells[:drawn], shares, out)
         if labels[q] >= 0:
             running[SEEN] += 1
+            clock += 1
             seen = running[SEEN]
             rate_ferns(weights, cells[:drawn], facts, judge, columns, labels[q])
             learn_cells(
@@ -184,12 +189,12 @@ def run(
                 labels[q], importance[q], out, sums[0], sums[1],
             )  # fmt: skip
             if seen % stride == 0:
-                recent[(int(seen // stride) - 1) % kept] = x
+                copy_to(recent[(int(seen // stride) - 1) % kept], x)
             if seen == FIRST_DRAW:
                 some = recent[: max(1, min(kept, int(seen // stride)))]
                 for f in range(n_ferns):
                     draw(f, features, thresholds, some, uniformly, source)
-            if seen % PERIOD == 0:
+            if clock % PERIOD == 0:
                 worst = least_useful(facts, seen)
                 if worst >= 0:
                     weighted = relevance[redraws * width :][:width]

@@ -13,16 +13,18 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
 from stream_llsvm.kernels.state import (
     CLASSES,
-    COLUMNS,
+    COUNTERS,
     FIRST_EXPERT,
     FIRST_SECTION,
     OWN,
     OWN_EXPERTS,
     REDRAWS,
     RELEVANCE,
+    TAUGHT,
     WIDTH,
     doubles,
     floats,
@@ -33,7 +35,7 @@ WINDOW, LEARNS_METRIC = range(OWN, OWN + 2)
 #: How many of the nearest each expert asks.
 VOTERS = (1, 5, 20)
 NEAREST = VOTERS[-1]
-SEEN, SPREAD, HELD, HEAD, ASLEEP = range(5)
+SEEN, SPREAD, HELD, HEAD, RESTING = range(5)
 LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
@@ -137,10 +139,13 @@ def block_minima(distance: Array, least: Array) -> None:
         m = bits[b * BLOCK]
         for j in range(BLOCK):
             v = bits[b * BLOCK + j]
-            m = v if v < m else m  # noqa: FURB136  # min() would not be vectorised
+            m = v if v < m else m  # min() would not be vectorised
         least_bits[b] = m
     if full * BLOCK < distance.size:
-        least[full] = distance[full * BLOCK :].min()
+        m = bits[full * BLOCK]
+        for j in range(full * BLOCK + 1, distance.size):
+            m = min(m, bits[j])
+        least_bits[full] = m
 
 
 @kernel
@@ -150,7 +155,7 @@ def vote(near: Array, nearest: Array, facts: Array, votes: Array, out: Array) ->
     classes = votes.shape[1]
     for e in range(len(VOTERS)):
         if e > 0:
-            votes[e] = votes[e - 1]
+            copy_to(votes[e], votes[e - 1])
         begin = VOTERS[e - 1] if e > 0 else 0
         for j in range(begin, min(VOTERS[e], near.size)):
             weight = facts[WORTH, near[j]] / (math.sqrt(nearest[j]) + 1e-3)
@@ -206,6 +211,18 @@ def measure_anew(store: Array, norms: Array, scale: Array, ruler: Array, held: i
 
 
 @kernel
+def publish(state: Array, scratch: Array, plan: Array, member: int) -> None:
+    """Leave the metric for the ferns, as ``run`` would, of a memory that sleeps."""
+    row, width, redraws = plan[member], plan[0, WIDTH], plan[0, REDRAWS]
+    if row[OWN_EXPERTS] == 0:
+        return
+    ruler = floats(state, row[FIRST_SECTION + 3], width)
+    relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], redraws * width)
+    for r in range(redraws - 1):
+        copy_to(relevance[r * width :], ruler)
+
+
+@kernel
 def run(
     state: Array,
     scratch: Array,
@@ -221,7 +238,7 @@ def run(
 ) -> None:
     """Score each row, then learn from it if it has a label."""
     row = plan[member]
-    width, columns, classes = plan[0, WIDTH], plan[0, COLUMNS], plan[0, CLASSES]
+    width, classes = plan[0, WIDTH], plan[0, CLASSES]
     first, experts, window = row[FIRST_EXPERT], row[OWN_EXPERTS], row[WINDOW]
     if experts == 0:
         return
@@ -246,6 +263,7 @@ def run(
     votes = doubles(scratch, o[17], len(VOTERS) * classes).reshape(len(VOTERS), classes)
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     pause = 1 + NEAREST * width // METRIC_BUDGET
+    clock = doubles(state, plan[0, FIRST_SECTION + COUNTERS], 4)[TAUGHT]
     redraws = 0
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]
@@ -268,7 +286,13 @@ def run(
                 vote(near_all[: found[0]], nearest_all[: found[0]], facts, votes, out)
             else:
                 out[:] = 0
-        if labels[q] < 0 or running[ASLEEP] > 0:
+        if labels[q] < 0:
+            continue
+        clock += 1
+        if clock % PERIOD == 0:
+            copy_to(relevance[redraws * width :], ruler)
+            redraws += 1
+        if running[RESTING] > 0:
             continue
         if at.size > 0:
             for t in range(x.size):
@@ -298,9 +322,6 @@ def run(
         remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
         if row[LEARNS_METRIC] == 1 and (seen % PERIOD == 0 or seen < PERIOD):
             measure_anew(store, norms, scale, ruler, int(running[HELD]))
-        if seen % PERIOD == 0:
-            relevance[redraws * width : (redraws + 1) * width] = ruler
-            redraws += 1
         if at.size > 0:
             for t in range(at.size):
                 dense[at[t]] = 0
