@@ -6,12 +6,13 @@ Plain float64 numpy, dense records, no tricks. What each member does is in a fil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import Anchors
@@ -23,7 +24,7 @@ from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import AnchorsOracle
 from tests.oracle_ferns import FernsOracle
 from tests.oracle_memory import MemoryOracle, Neighbours
-from tests.oracle_mixer import Mixed, Mixer
+from tests.oracle_mixer import Mixed, Mixer, Report
 from tests.oracle_parts import Array, Scale
 
 
@@ -98,7 +99,17 @@ class Oracle:
         self.members = [member_oracle(m, width, classes) for m in all_of]
         self.scales = [Scale() for _ in range(width)]
         self.mixer = Mixer(sum(m.experts for m in self.members), classes)
-        self.seen = 0
+        self.reports = [Report() for _ in self.members]
+        for own, _ in self._owners():
+            self.mixer.alone[own] = mixing.FIRST_TRUST / max(1, own.stop - own.start)
+        self.seen = self.taught = 0
+
+    def _owners(self) -> Iterator[tuple[slice, MemberOracle]]:
+        """Yield each member, and which of the experts are its own."""
+        first = 0
+        for member in self.members:
+            yield slice(first, first + member.experts), member
+            first += member.experts
 
     @property
     def columns(self) -> int:
@@ -126,19 +137,29 @@ class Oracle:
         for scale, v in zip(self.scales, seen.x, strict=True):
             scale.observe(v, self.seen)
         scores = seen.scores if told is None else told.scores
-        first = 0
-        for member in self.members:
-            member.learn(label, w, scores[first : first + member.experts])
-            first += member.experts
+        self.taught += 1
+        for own, member in self._owners():
             self._share(member)
+            member.learn(label, w, scores[own])
+        self._judge(seen.mixed, label)
         self.mixer.learn(seen.mixed, label, w)
 
     def _share(self, member: MemberOracle) -> None:
-        """Let the ferns know what the memory has found out about the features."""
-        if isinstance(member, MemoryOracle) and member.experts and member.seen % PERIOD == 0:
+        """Let the ferns know what the memory has found out, and when to draw anew."""
+        due = self.taught % PERIOD == 0
+        if isinstance(member, FernsOracle):
+            member.due = due
+        if isinstance(member, MemoryOracle) and member.experts and due:
             for other in self.members:
                 if isinstance(other, FernsOracle):
                     other.relevance = member.ruler.copy()
+
+    def _judge(self, mixed: Mixed, label: int) -> None:
+        """Judge each of several members on one record in eight."""
+        if len(self.members) > 1 and (self.mixer.mixed + 1) % mixing.JUDGE_ONE_IN == 0:
+            for report, (own, member) in zip(self.reports, self._owners(), strict=True):
+                if member.experts:
+                    self.mixer.judge(report, own, mixed, label)
 
     def grow(self, width: int, classes: int) -> None:
         """Know more features or classes."""

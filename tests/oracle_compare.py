@@ -14,6 +14,7 @@ from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.run import MIXED, SEEN, run
+from stream_llsvm.kernels.state import TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import LADDER, Anchors
@@ -227,7 +228,16 @@ def synced(oracle: Oracle, kernels: Kernels) -> None:
     oracle.mixer.mixed = int(model["counters"][MIXED])
     oracle.scales = [Scale(*row.tolist()) for row in model["statistics"]]
     mixer = oracle.mixer
-    mixer.trust, mixer.power, mixer.effort = (row.copy() for row in model["mixer"])
+    mixer.trust, mixer.power, mixer.effort, mixer.alone, mixer.alone_effort = (
+        model["mixer"][row].copy()
+        for row in (mixing.TRUST, mixing.POWER, mixing.EFFORT, mixing.ALONE, mixing.ALONE_EFFORT)
+    )
+    oracle.taught = int(model["counters"][TAUGHT])
+    for i, report in enumerate(oracle.reports):
+        report.loss, report.accuracy, report.worth, report.judged = (
+            float(model["members"][fact, i])
+            for fact in (mixing.OWN_LOSS, mixing.OWN_ACCURACY, mixing.WORTH, mixing.JUDGED)
+        )
     for i, member in enumerate(oracle.members):
         take(member, kernels.memory.views(1 + i))
 
@@ -261,6 +271,12 @@ def agree(kernels: Kernels, oracle: Oracle, tolerance: float) -> None:
     close(model["mixer"][mixing.TRUST], oracle.mixer.trust, tolerance, "trust")
     close(model["mixer"][mixing.POWER], oracle.mixer.power, tolerance, "power")
     close(model["mixer"][mixing.EFFORT], oracle.mixer.effort, tolerance, "effort")
+    close(model["mixer"][mixing.ALONE], oracle.mixer.alone, tolerance, "trust if alone")
+    for i, report in enumerate(oracle.reports):
+        facts = model["members"][:, i]
+        told = [report.loss, report.accuracy, report.worth, report.judged]
+        found = facts[[mixing.OWN_LOSS, mixing.OWN_ACCURACY, mixing.WORTH, mixing.JUDGED]]
+        close(found, told, tolerance, "report on a member")
 
 
 def stream(

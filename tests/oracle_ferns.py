@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.members import ferns as kernel
-from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.members.ferns import Ferns
 from tests.oracle_cells import Cells, Share
 from tests.oracle_parts import Array
@@ -47,6 +46,8 @@ class FernsOracle(Cells):
         self.born, self.use = np.zeros((2, options.n_ferns))
         self.recent: list[Array] = [np.zeros(width)] * self._kept(width)
         self.dice = Dice(options.seed)
+        #: Whether the least useful fern is drawn anew after this record: the model says when.
+        self.due = False
         #: What a memory has learned about the features; nothing, if there is none.
         self.relevance = np.zeros(width)
 
@@ -82,7 +83,7 @@ class FernsOracle(Cells):
             n = max(1, min(len(self.recent), self.seen // self._stride))
             for f in range(self.ferns.n_ferns):
                 self._draw(f, self.recent[:n], np.zeros(self.width))
-        if self.seen % PERIOD == 0:
+        if self.due:
             old = np.flatnonzero(self.seen - self.born >= kernel.GRACE)
             if len(old) > 0:
                 self._replace(int(old[np.argmin(self.use[old])]))

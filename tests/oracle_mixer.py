@@ -20,6 +20,16 @@ class Mixed:
     proba: Array
 
 
+@dataclass
+class Report:
+    """How a member does alone, and how much worse the whole would do without it."""
+
+    loss: float = 0.0
+    accuracy: float = 0.0
+    worth: float = 0.0
+    judged: float = 0.0
+
+
 class Mixer:
     """One trust an expert, however many members the experts belong to."""
 
@@ -27,6 +37,7 @@ class Mixer:
         self.classes = classes
         self.trust = np.full(experts, mixing.FIRST_TRUST / max(1, experts))
         self.power, self.effort = np.ones(experts), np.zeros(experts)
+        self.alone, self.alone_effort = np.zeros(experts), np.zeros(experts)
         self.mixed = 0
 
     def mix(self, scores: Array) -> Mixed:
@@ -41,7 +52,7 @@ class Mixer:
         rms = np.sqrt(self.power) + 1e-6
         normal = np.clip(centred / rms[:, None], -mixing.Z_CLIP, mixing.Z_CLIP)
         logits = self.trust @ normal
-        return Mixed(normal, squares, np.exp(logits - np.logaddexp.reduce(logits)))
+        return Mixed(normal, squares, softmax(logits))
 
     def learn(self, mixed: Mixed, label: int, w: float) -> None:
         """Step along the gradient of the label's log probability."""
@@ -53,8 +64,32 @@ class Mixer:
         self.trust = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
         self.power = self.power + max(0.001, 1 / (self.mixed + 1)) * (mixed.squares - self.power)
 
+    def judge(self, report: Report, own: slice, mixed: Mixed, label: int) -> None:
+        """Follow how the member with these experts would do alone, and the others without it."""
+        z, logits = mixed.normal, self.trust @ mixed.normal
+        by_itself = softmax(self.alone[own] @ z[own])
+        without = softmax(logits - self.trust[own] @ z[own])
+        report.judged += 1
+        pace = max(1 - mixing.JUDGE_FADE, 1 / report.judged)
+        report.loss += pace * (-np.log(by_itself[label]) - report.loss)
+        right = float(np.argmax(self.alone[own] @ z[own]) == label)
+        report.accuracy += pace * (right - report.accuracy)
+        lost = np.log(mixed.proba[label]) - np.log(without[label])
+        report.worth += pace * (lost - report.worth)
+        gradient = z[own, label] - z[own] @ by_itself
+        self.alone_effort[own] = mixing.FADE * self.alone_effort[own] + gradient**2
+        rate = min(mixing.LARGEST_RATE, mixing.RATE / len(gradient))
+        alone = self.alone[own] + rate * gradient / np.sqrt(1 + self.alone_effort[own])
+        self.alone[own] = np.clip(alone, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
+
     def keep(self, experts: Sequence[int], classes: int) -> None:
         """Go on with some of the experts, for more classes."""
         which = np.array(experts, dtype=np.int64)
         self.trust, self.power = self.trust[which], self.power[which]
+        self.alone, self.alone_effort = self.alone[which], self.alone_effort[which]
         self.effort, self.classes = self.effort[which], classes
+
+
+def softmax(logits: Array) -> Array:
+    """Return probabilities."""
+    return np.asarray(np.exp(logits - np.logaddexp.reduce(logits)))

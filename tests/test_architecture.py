@@ -32,7 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kmeans": set(),
     "compiling": {"kernels"},
     "members": {"kernels", "kmeans"},
-    "memory": {"kernels", "members"},
+    "lanes": {"kernels"},
+    "memory": {"kernels", "lanes", "members"},
     "explain": {"kernels", "memory"},
     "learners": {
         "compiling",

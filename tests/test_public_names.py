@@ -15,6 +15,7 @@ NAMES = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
     "SAPLClassifier",

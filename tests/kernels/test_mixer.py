@@ -11,6 +11,7 @@ from stream_llsvm.kernels.mixer import (
     FIRST_TRUST,
     LARGEST_RATE,
     LARGEST_TRUST,
+    MIXER_ROWS,
     POWER,
     RATE,
     TRUST,
@@ -23,7 +24,7 @@ from tests.oracle_parts import Array
 
 def _mixer(experts: int, seed: int = 0) -> Array:
     rng = np.random.default_rng(seed)
-    mixer = np.zeros((3, experts))
+    mixer = np.zeros((MIXER_ROWS, experts))
     mixer[TRUST], mixer[POWER] = rng.uniform(0, 2, experts), rng.uniform(0.5, 4, experts)
     return mixer
 
@@ -98,7 +99,7 @@ def test_the_step_follows_the_log_likelihoods_gradient(columns: int) -> None:
 
 
 def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
-    mixer = np.zeros((3, 1))
+    mixer = np.zeros((MIXER_ROWS, 1))
     mixer[TRUST], mixer[POWER] = FIRST_TRUST, 1
     for label in (0, 1, 1, 0):
         _, z, squares, proba = _mix(mixer, np.array([[2.0]]), 2)
@@ -108,7 +109,7 @@ def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
 
 def test_an_expert_that_knows_gains_the_trust_that_a_guesser_loses() -> None:
     rng = np.random.default_rng(3)
-    mixer = np.zeros((3, 2))
+    mixer = np.zeros((MIXER_ROWS, 2))
     mixer[TRUST], mixer[POWER] = FIRST_TRUST / 2, 1
     for i in range(500):
         label = int(rng.integers(2))

@@ -91,9 +91,9 @@ def test_what_is_impossible_in_a_member_is_refused(change: tuple[int, str, Any, 
         from_payload(changed(model, *change))
 
 
-def test_a_memory_asleep_in_a_file_is_awake_when_it_is_read() -> None:
+def test_a_memory_that_rests_in_a_file_is_at_work_when_it_is_read() -> None:
     model = taught(small(MemoryClassifier), records(100))
-    loaded = from_payload(changed(model, 1, "running", memory.ASLEEP, 1.0))
+    loaded = from_payload(changed(model, 1, "running", memory.RESTING, 1.0))
     assert everything(loaded) == everything(model)
 
 
