@@ -24,6 +24,11 @@ SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = r"members are 'anchors', 'additive', 'memory', 'ferns', with a size or without: got "
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
+    "budget": (
+        ["Auto", *NO_WHOLE, 0, -1, 10**13],
+        r'budget \(if it is not "auto"\) must be a whole number from 1 to 1,000,000,000,000',
+    ),
+    "threads": ([*NO_WHOLE, 0, 1_025], "threads must be a whole number from 1 to 1,024"),
     "n_knots": ([*NO_WHOLE, 1, 1_026], "n_knots must be a whole number from 2 to 1,025"),
     "window": ([*NO_WHOLE, 0, 10**6 + 1], "window must be a whole number from 1 to 1,000,000"),
     "metric": (["", "euclid", 1, True, ["learned"]], "metric must be one of 'learned'"),
@@ -32,6 +37,8 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
 }
 ALLOWED: dict[str, list[Any]] = {
     **{name: SHARED_ALLOWED[name] for name in SHARED},
+    "budget": ["auto", 1, 10**12],
+    "threads": [1, 1_024],
     "n_knots": [2, 1_025],
     "window": [1, 10**6],
     "metric": ["learned", None],
