@@ -11,7 +11,7 @@ from stream_llsvm.members.memory import Remembered
 
 
 class MemoryClassifier(LocalClassifier):
-    """The last records vote, by their distance in a metric that is learned as they come.
+    """Records of late vote, by their distance in a metric that is learned as they come.
 
     The votes of the 1, 5 and 20 nearest stand side by side and the mixer finds out which to
     believe. The metric says how much each feature counts; each record moves it one step along the
@@ -20,7 +20,8 @@ class MemoryClassifier(LocalClassifier):
     Parameters
     ----------
     window
-        How many of the last records are remembered; fewer where records have very many features.
+        How many records are remembered, fewer where they have very many features; the oldest
+        make room. Of records whose five nearest all agree with them, one in eight is kept.
     metric
         "learned", or None for plain distances between scaled features.
     standardize

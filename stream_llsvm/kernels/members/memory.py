@@ -1,6 +1,7 @@
-"""The memory: the last records are the anchors, and the nearest of them vote.
+"""The memory: records of late are the anchors, and the nearest of them vote.
 
-LCC with a sliding window in place of anchors. Three experts: the votes of the 1, 5 and 20 nearest,
+LCC with a sliding window in place of anchors; a record that the window answers well already is
+mostly left out of it. Three experts: the votes of the 1, 5 and 20 nearest,
 each counted by 1 / distance, as log shares. Distances are in the metric that ``kernels/metric.py``
 learns. The store lies by columns, so that the search runs along a feature over all records and a
 record that names few features costs few passes.
@@ -41,6 +42,9 @@ LABEL, STAMP, WORTH = range(3)
 FLOOR = 0.02
 NOBODY = math.log(FLOOR)
 BLOCK = 32
+#: Of the records whose five nearest agree with them, one in so many is kept: the window reaches
+#: further back, and holds what is hard.
+EASY_ONE_IN = 8
 SPREAD_RATE = 0.001
 # Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
 METRIC_BUDGET = 4_096
@@ -200,6 +204,17 @@ def remember(
 
 
 @kernel
+def easy(same: Array) -> bool:
+    """Whether the nearest all have the record's label: keeping it would tell little."""
+    if same.size < VOTERS[1]:
+        return False
+    for j in range(VOTERS[1]):  # noqa: SIM110  # numba knows no generators
+        if same[j] == 0:
+            return False
+    return True
+
+
+@kernel
 def measure_anew(store: Array, norms: Array, scale: Array, ruler: Array, held: int) -> None:
     """Bring the ruler, and all norms, to what the metric now says."""
     norms[:] = 0
@@ -319,7 +334,8 @@ def run(
                 and lesson(nearest, same, beta, lessons)
             ):
                 learn_metric(scale, effort, x, store, near, lessons, beta, min(1.0, importance[q]))
-        remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
+        if seen % EASY_ONE_IN == 0 or not easy(same[:k]):
+            remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
         if row[LEARNS_METRIC] == 1 and (seen % PERIOD == 0 or seen < PERIOD):
             measure_anew(store, norms, scale, ruler, int(running[HELD]))
         if at.size > 0:
