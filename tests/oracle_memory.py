@@ -1,4 +1,4 @@
-"""The oracle's memory: the last records vote, in a metric learned by the soft vote's gradient."""
+"""The oracle's memory: records of late vote, in a metric learned by the soft vote's gradient."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class MemoryOracle:
         return np.array([logs[1] - logs[0]]) if columns == 1 else logs
 
     def learn(self, label: int, w: float, scores: Array) -> None:
-        """Learn from the neighbours of the record last scored, then remember it."""
+        """Learn from the neighbours of the record last scored, then maybe remember it."""
         if self.window == 0:
             return
         self.seen += 1
@@ -102,15 +102,23 @@ class MemoryOracle:
             pause = 1 + kernel.NEAREST * self.width // kernel.METRIC_BUDGET
             if self.options.learns_metric and self.seen % pause == 0:
                 self._learn_metric(label, w)
-        record = Record(self.z, label, self.seen, w)
+        if self.seen % kernel.EASY_ONE_IN == 0 or not self._easy(label):
+            self._remember(Record(self.z, label, self.seen, w))
+        renewed = self.seen % metric.PERIOD == 0 or self.seen < metric.PERIOD
+        if self.options.learns_metric and renewed:
+            self.ruler = self.scale**2
+
+    def _easy(self, label: int) -> bool:
+        """Whether the nearest five all have the record's label."""
+        nearest = [self.records[j].label for j in self.found.near[: kernel.VOTERS[1]]]
+        return len(nearest) == kernel.VOTERS[1] and set(nearest) == {label}
+
+    def _remember(self, record: Record) -> None:
         if len(self.records) < self.window:
             self.records.append(record)
         else:
             self.records[self.head] = record
         self.head = (self.head + 1) % self.window
-        renewed = self.seen % metric.PERIOD == 0 or self.seen < metric.PERIOD
-        if self.options.learns_metric and renewed:
-            self.ruler = self.scale**2
 
     def _learn_metric(self, label: int, w: float) -> None:
         """Step a by RATE / sqrt(faded sum of squared gradients) * d log p / d a."""

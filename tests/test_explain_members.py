@@ -181,7 +181,7 @@ def test_voters_are_the_nearest_records_nearest_first() -> None:
     """Label, age and distance are those of records that the test knows."""
     rng = np.random.default_rng(0)
     model = MemoryClassifier(metric=None, standardize=False, window=50)
-    x, labels = rng.normal(size=(80, 3)), rng.integers(0, 4, 80)
+    x, labels = rng.normal(size=(80, 3)), np.arange(80) % 20  # no five neighbours agree
     model.learn_many(x, [f"class {c}" for c in labels])
     for asked in rng.normal(size=(10, 3)):
         distance = np.sqrt(((x[-50:] - asked) ** 2).sum(axis=1))
@@ -197,14 +197,15 @@ def test_the_voters_shares_are_their_part_of_the_votes() -> None:
     model = MemoryClassifier(metric=None, standardize=False)
     x = rng.normal(size=(40, 2))
     w = rng.choice([1.0, 3.0], 40)
-    model.learn_many(x, ["a", "b"] * 20, w=w)
+    model.learn_many(x, [i % 11 for i in range(40)], w=w)
     voters = model.explain_one({0: 0.1, 1: -0.3}).voters
     weights = np.array([w[39 - int(v.age)] / (v.distance + 1e-3) for v in voters])
     np.testing.assert_allclose([v.share for v in voters], weights / weights.sum(), rtol=1e-4)
 
 
 def test_a_remembered_record_is_its_own_first_voter() -> None:
-    x, labels = stream(0, 300, WIDTH, 3)
+    x, _ = stream(0, 300, WIDTH, 3)
+    labels = np.arange(300) % 80  # no five neighbours agree: all are remembered
     model = MemoryClassifier(standardize=False)
     model.learn_many(x, labels)
     for i in (0, 100, 299):

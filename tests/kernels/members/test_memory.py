@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import memory as kernel
 from stream_llsvm.kernels.members.memory import vote
@@ -16,11 +17,18 @@ from tests.oracle_compare import Kernels, remembered, stream
 from tests.oracle_parts import Array
 
 
+def hard(n: int) -> tuple[NDArray[np.int64], int]:
+    """Return labels, and how many there are, of which no five neighbours have the same."""
+    classes = n // (kernel.VOTERS[1] - 1) + 2
+    return np.arange(n) % classes, classes
+
+
 def _asked(stored: Array, x: Array, *, sparse: bool = False) -> tuple[list[int], Array]:
     """Return which of the stored records the kernel finds nearest, and their squared distances."""
     n, width = stored.shape
-    kernels = Kernels(remembered(window=n, learns_metric=False), width, 2, standardize=False)
-    kernels.rows(stored, np.arange(n) % 2)
+    labels, classes = hard(n)
+    kernels = Kernels(remembered(window=n, learns_metric=False), width, classes, standardize=False)
+    kernels.rows(stored, labels)
     if sparse:
         kernels.sparse(x, -1)
     else:
@@ -115,12 +123,35 @@ def test_a_heavier_record_has_more_of_a_vote() -> None:
 
 
 def test_only_the_last_records_are_remembered() -> None:
-    kernels = Kernels(remembered(window=10), 2, 2, standardize=False)
-    x, labels = stream(0, 37, 2, 2)
+    labels, classes = hard(37)
+    kernels = Kernels(remembered(window=10), 2, classes, standardize=False)
+    x, _ = stream(0, 37, 2, 2)
     kernels.rows(x, labels)
     kept = kernels.own["store"].T
     assert sorted(kept.tolist()) == sorted(x[-10:].astype(np.float32).tolist())
     assert sorted(kernels.own["facts"][kernel.STAMP].tolist()) == list(range(28, 38))
+
+
+def test_of_records_that_are_easy_only_some_are_kept() -> None:
+    """Two heaps far apart: once each has five records, one more in eight is remembered."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 400)
+    x = np.where(labels == 1, 5.0, -5.0)[:, None] + 0.1 * rng.normal(size=(400, 2))
+    kernels = Kernels(remembered(window=500), 2, 2, standardize=False)
+    kernels.rows(x, labels)
+    held = kernels.own["running"][kernel.HELD]
+    assert 400 / kernel.EASY_ONE_IN <= held <= 400 / kernel.EASY_ONE_IN + 2 * kernel.VOTERS[1]
+    stamps = kernels.own["facts"][kernel.STAMP, : int(held)]
+    assert (stamps[2 * kernel.VOTERS[1] + 3 :] % kernel.EASY_ONE_IN == 0).all()
+
+
+def test_a_record_that_surprises_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    kernels = Kernels(remembered(window=500), 2, 3, standardize=False)
+    kernels.rows(rng.normal(size=(100, 2)), np.zeros(100, dtype=np.int64))
+    before = kernels.own["running"][kernel.HELD]
+    kernels.rows(rng.normal(size=(4, 2)), np.array([1, 1, 2, 1]))
+    assert kernels.own["running"][kernel.HELD] == before + 4
 
 
 def test_nobody_votes_in_an_empty_memory() -> None:
@@ -131,9 +162,9 @@ def test_nobody_votes_in_an_empty_memory() -> None:
 
 def test_a_remembered_record_is_recognised() -> None:
     """By the expert that asks the nearest only; whom the mixer believes is another matter."""
-    kernels = Kernels(remembered(window=200), 3, 4, standardize=False)
+    labels, classes = hard(150)  # nothing but memory can know these
+    kernels = Kernels(remembered(window=200), 3, classes, standardize=False)
     x, _ = stream(1, 150, 3, 4)
-    labels = np.random.default_rng(0).integers(0, 4, 150)  # nothing but memory can know these
     kernels.rows(x, labels)
     told = []
     for row in x:
