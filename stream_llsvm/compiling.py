@@ -19,7 +19,7 @@ def announce() -> None:
     cached = Path(run.stats.cache_path)
     if not any(cached.glob("run.run-*.nbc")):
         print(
-            "stream_llsvm: compiling kernels, once on this machine (about twenty seconds)",
+            "stream_llsvm: compiling kernels, once on this machine (about half a minute)",
             file=sys.stderr,
             flush=True,
         )

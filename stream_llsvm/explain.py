@@ -76,7 +76,7 @@ class Voter:
     distance
         How far it is, in the learned metric.
     share
-        Its share of the votes.
+        Its share of the votes of the twenty nearest.
 
     """
 
@@ -148,6 +148,8 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
         own = _experts_of(memory, i)
         part = float(trust[own] @ normal[own])
         by_member[member.name] = by_member.get(member.name, 0.0) + part
+        if model["members"][AWAKE, i] == 0:
+            continue  # it was not asked
         parts = member.parts(memory.views(1 + i), z)
         if parts is None:
             voted += part
@@ -185,7 +187,8 @@ class MemberReport:
     awake
         Whether it is asked at all; see `CommitteeClassifier`'s budget.
     weights
-        The mixer's trust in each of its experts: raw weights of each step size, then averaged.
+        The mixer's trust in each of its experts: raw weights of each step size, then averaged
+        ones; for a memory, the votes of the 1, 5 and 20 nearest.
     log_loss, accuracy
         Of the member alone, with the best mixture of its own experts; fading, over some 800
         records.
@@ -240,6 +243,7 @@ def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
     return [
         Voter(labels[code], int(age), distance, share)
         for i, member in enumerate(memory.members)
+        if memory.views(0)["members"][AWAKE, i] > 0
         for code, age, distance, share in member.voters(memory.views(1 + i))
     ]
 

@@ -238,16 +238,15 @@ def learn_whom_to_trust(
     importance: Real,
 ) -> None:
     """Learn the mixer from one record, and decide now and then who sleeps."""
-    several = facts.shape[1] > 1
     if plan[0, LEARN_MEMBERS] == 1:
         counters[TAUGHT] += 1
+        if facts.shape[1] > 1 and counters[TAUGHT] % TERM == 0:
+            decide(facts, plan, counters[TAUGHT])
     if plan[0, LEARN_MIXER] == 1:
         counters[MIXED] += 1
-        if several and counters[MIXED] % JUDGE_ONE_IN == 0:
+        if counters[MIXED] % JUDGE_ONE_IN == 0:
             judge_members(mixer, facts, plan, normal, proba, label, part)
         learn_mix(mixer, counters[MIXED], normal, squares, proba, label, importance)
-        if several and counters[TAUGHT] % TERM == 0:
-            decide(facts, plan, counters[TAUGHT])
 
 
 @passage

@@ -49,8 +49,7 @@ class Remembered(Plain):
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
-        window = self.length(width)
-        return {"window": window, "blocks": -(-window // kernel.BLOCK)}
+        return {"window": self.length(width)}
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
         """Fill in its row of the plan."""

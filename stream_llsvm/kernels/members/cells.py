@@ -79,5 +79,6 @@ def follow(w: Array, pace: Array, share: Real, rate: Real, half: int, averaged: 
     for u in range(half):
         w[u] += share * pace[u]
     if averaged:
+        mean = w[half:]
         for u in range(half):
-            w[half + u] += rate * (w[u] - w[half + u])
+            mean[u] += rate * (w[u] - mean[u])

@@ -41,7 +41,7 @@ LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
 NOBODY = math.log(FLOOR)
-BLOCK = 32
+GROUPS = 64
 #: Of the records whose five nearest agree with them, one in so many is kept: the window reaches
 #: further back, and holds what is hard.
 EASY_ONE_IN = 8
@@ -63,7 +63,7 @@ LAYOUT = (
     ("lessons", "f8", (NEAREST,), "scratch"),
     ("same", "i8", (NEAREST,), "scratch"),
     ("distance", "f4", ("window",), "scratch"),
-    ("least", "f4", ("blocks",), "scratch"),
+    ("least", "f4", (GROUPS,), "scratch"),
     ("best", "i8", (NEAREST,), "scratch"),
     ("dense", "f4", ("width",), "scratch"),
     ("factors", "f4", ("width",), "scratch"),
@@ -110,46 +110,40 @@ def insert(d: Real, j: int, near: Array, nearest: Array) -> None:
 def smallest(distance: Array, least: Array, best: Array, near: Array, nearest: Array) -> None:
     """Find the smallest distances, smallest first; none of them is below 0.
 
-    They are in the blocks with the smallest minima, as many of them as distances are wanted.
-    Those are looked into in the order of their minima: the first fill the list with what can
-    hardly be beaten, and as soon as a minimum is too large the rest is done.
+    Record j belongs to group j modulo GROUPS. The k smallest are in the k groups with the smallest
+    minima. Those are looked into in the order of their minima: the first fill the list with what
+    can hardly be beaten, and as soon as a minimum is too large the rest is done.
     """
-    k, blocks = near.size, -(-distance.size // BLOCK)
-    block_minima(distance, least)
-    first = best[: min(k, blocks)]
+    k, groups = near.size, min(GROUPS, distance.size)
+    group_minima(distance, least)
+    first = best[: min(k, groups)]
     nearest[:] = np.float32(np.inf)
-    for b in range(blocks):
-        if least[b] < nearest[first.size - 1]:
-            insert(least[b], b, first, nearest)
+    for g in range(groups):
+        if least[g] < nearest[first.size - 1]:
+            insert(least[g], g, first, nearest)
     nearest[:] = np.float32(np.inf)
-    for b in first:
-        if least[b] >= nearest[k - 1]:
+    for g in first:
+        if least[g] >= nearest[k - 1]:
             break
-        for j in range(b * BLOCK, min((b + 1) * BLOCK, distance.size)):
+        for j in range(g, distance.size, GROUPS):
             if distance[j] < nearest[k - 1]:
                 insert(distance[j], j, near, nearest)
 
 
 @kernel
-def block_minima(distance: Array, least: Array) -> None:
-    """Find the smallest of each block.
+def group_minima(distance: Array, least: Array) -> None:
+    """Find the smallest of each group.
 
-    Floats that are not negative have the order of their bits, and the minimum of integers is a
-    vector instruction.
+    Floats that are not negative have the order of their bits, and the lesser of two integers is
+    a vector instruction.
     """
-    full = distance.size // BLOCK
     bits, least_bits = distance.view(np.int32), least.view(np.int32)
-    for b in range(full):
-        m = bits[b * BLOCK]
-        for j in range(BLOCK):
-            v = bits[b * BLOCK + j]
-            m = v if v < m else m  # min() would not be vectorised
-        least_bits[b] = m
-    if full * BLOCK < distance.size:
-        m = bits[full * BLOCK]
-        for j in range(full * BLOCK + 1, distance.size):
-            m = min(m, bits[j])
-        least_bits[full] = m
+    least[:] = np.float32(np.inf)
+    for begin in range(0, bits.size, GROUPS):
+        row = bits[begin : begin + GROUPS]
+        for j in range(row.size):
+            v, m = row[j], least_bits[j]
+            least_bits[j] = v if v < m else m
 
 
 @kernel
@@ -271,7 +265,7 @@ def run(
     lessons = doubles(scratch, o[10], NEAREST)
     same = integers(scratch, o[11], NEAREST)
     distance_all = floats(scratch, o[12], window)
-    least = floats(scratch, o[13], -(-window // BLOCK))
+    least = floats(scratch, o[13], GROUPS)
     best = integers(scratch, o[14], NEAREST)
     dense = floats(scratch, o[15], width)
     factors = floats(scratch, o[16], width)

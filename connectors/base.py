@@ -1,0 +1,151 @@
+"""What a connector is: a source of batches of records, or a sink for results.
+
+A source hands out batches in order and says after each where it stands. A position is plain data
+(numbers, strings, lists, dicts with string keys): it is kept in checkpoints, and a source that
+seeks to it continues with the very next record. Nothing here knows of models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Position = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where a record came from: a file and its line, or a topic's partition and its offset."""
+
+    source: str
+    part: int | None
+    number: int
+
+    def __str__(self) -> str:
+        """Return ``file:line`` or ``topic/partition@offset``."""
+        if self.part is None:
+            return f"{self.source}:{self.number}"
+        return f"{self.source}/{self.part}@{self.number}"
+
+
+class Rejected(NamedTuple):
+    """A record that could not be read: where, why (a few words, to count by), what, and its bytes.
+
+    ``reason`` is one of few fixed texts; ``detail`` names the field and shows the value.
+    """
+
+    place: Place
+    reason: str
+    detail: str
+    raw: bytes
+
+
+@dataclass(slots=True)
+class Batch:
+    """Some records in order.
+
+    Attributes
+    ----------
+    names, values
+        If every record has the same features: their names, and a row of numbers each (NaN for a
+        missing value).
+    records
+        Otherwise: ``{feature: value}`` each; ``names`` and ``values`` are then None.
+    labels
+        One a record; None where it has none.
+    keys
+        One a record, to join late labels by; None where it has none.
+    places
+        One a record.
+    rejected
+        What lay between the records and could not be read.
+    position
+        Where the source stands behind all of these, the rejected included.
+
+    """
+
+    labels: list[Any]
+    places: Sequence[Place]
+    position: Position
+    names: tuple[str, ...] | None = None
+    values: NDArray[np.float64] | None = None
+    records: list[dict[str, Any]] | None = None
+    keys: list[Any] | None = None
+    rejected: list[Rejected] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class SourceError(Exception):
+    """A source cannot go on; the text says why, and what to do, in one line."""
+
+
+class Source(Protocol):
+    """Where records come from."""
+
+    @property
+    def name(self) -> str:
+        """What people call it, without secrets."""
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        """Return the next records, at most so many; None if none came within so many seconds.
+
+        Raises SourceError if the source cannot go on.
+        """
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more; a source that follows never ends."""
+
+    @property
+    def position(self) -> Position:
+        """Where it stands: behind the last batch handed out."""
+
+    def seek(self, position: Position) -> None:
+        """Continue with the record behind this position, which it gave once itself.
+
+        Raises SourceError if that is not possible any more.
+        """
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+class Result(NamedTuple):
+    """What is written of a record: a prediction, and what it was compared with."""
+
+    place: Place
+    key: Any
+    label: Any
+    prediction: Any
+    proba: dict[Any, float] | None
+
+
+class Sink(Protocol):
+    """Where results, or rejected records, go."""
+
+    def write(self, results: Sequence[Result]) -> None:
+        """Take results in order."""
+
+    def flush(self) -> None:
+        """Return when all that was taken is where it will survive this process."""
+
+    def close(self) -> None:
+        """Flush, and let go of files and connections."""
+
+
+class DeadLetters(Protocol):
+    """Where rejected records go, with their place, reason and bytes."""
+
+    def write(self, rejected: Sequence[Rejected]) -> None:
+        """Take rejected records in order."""
+
+    def flush(self) -> None:
+        """Return when all that was taken is where it will survive this process."""
+
+    def close(self) -> None:
+        """Flush, and let go of files and connections."""
