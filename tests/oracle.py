@@ -129,7 +129,8 @@ class Oracle:
                 member.told = told.near[i]
             parts.append(member.score(z))
         scores = np.concatenate(parts) if parts else np.zeros((0, self.columns))
-        return Seen(x, z, scores, self.mixer.mix(scores))
+        # Whether an expert says nothing at all is a matter of the last bit, too.
+        return Seen(x, z, scores, self.mixer.mix(scores if told is None else told.scores))
 
     def learn(self, seen: Seen, label: int, w: float = 1.0, told: Told | None = None) -> None:
         """Learn the record that was looked at last, which is of a known class."""
@@ -155,8 +156,8 @@ class Oracle:
                     other.relevance = member.ruler.copy()
 
     def _judge(self, mixed: Mixed, label: int) -> None:
-        """Judge each of several members on one record in eight."""
-        if len(self.members) > 1 and (self.mixer.mixed + 1) % mixing.JUDGE_ONE_IN == 0:
+        """Judge each member on one record in eight."""
+        if (self.mixer.mixed + 1) % mixing.JUDGE_ONE_IN == 0:
             for report, (own, member) in zip(self.reports, self._owners(), strict=True):
                 if member.experts:
                     self.mixer.judge(report, own, mixed, label)

@@ -234,6 +234,7 @@ def synced(oracle: Oracle, kernels: Kernels) -> None:
     )
     oracle.taught = int(model["counters"][TAUGHT])
     for i, report in enumerate(oracle.reports):
+        report.tied = False
         report.loss, report.accuracy, report.worth, report.judged = (
             float(model["members"][fact, i])
             for fact in (mixing.OWN_LOSS, mixing.OWN_ACCURACY, mixing.WORTH, mixing.JUDGED)
@@ -274,9 +275,11 @@ def agree(kernels: Kernels, oracle: Oracle, tolerance: float) -> None:
     close(model["mixer"][mixing.ALONE], oracle.mixer.alone, tolerance, "trust if alone")
     for i, report in enumerate(oracle.reports):
         facts = model["members"][:, i]
-        told = [report.loss, report.accuracy, report.worth, report.judged]
-        found = facts[[mixing.OWN_LOSS, mixing.OWN_ACCURACY, mixing.WORTH, mixing.JUDGED]]
+        told = [report.loss, report.worth, report.judged]
+        found = facts[[mixing.OWN_LOSS, mixing.WORTH, mixing.JUDGED]]
         close(found, told, tolerance, "report on a member")
+        if not report.tied:
+            close(facts[mixing.OWN_ACCURACY], report.accuracy, tolerance, "a member's accuracy")
 
 
 def stream(

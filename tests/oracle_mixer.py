@@ -28,6 +28,8 @@ class Report:
     accuracy: float = 0.0
     worth: float = 0.0
     judged: float = 0.0
+    #: Whether it was a tie whom the member put first: then rounding decides if it was right.
+    tied: bool = False
 
 
 class Mixer:
@@ -55,14 +57,16 @@ class Mixer:
         return Mixed(normal, squares, softmax(logits))
 
     def learn(self, mixed: Mixed, label: int, w: float) -> None:
-        """Step along the gradient of the label's log probability."""
+        """Step along the gradient of the label's log probability; who says nothing is left be."""
         self.mixed += 1
-        gradient = mixed.normal[:, label] - mixed.normal @ mixed.proba
-        self.effort = mixing.FADE * self.effort + gradient**2
-        rate = w * min(mixing.LARGEST_RATE, mixing.RATE / len(self.trust))
-        trust = self.trust + rate * gradient / np.sqrt(1 + self.effort)
-        self.trust = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
-        self.power = self.power + max(0.001, 1 / (self.mixed + 1)) * (mixed.squares - self.power)
+        rate = w * min(mixing.LARGEST_RATE, mixing.RATE / max(1, len(self.trust)))
+        pace = max(0.001, 1 / (self.mixed + 1))
+        for e in np.flatnonzero(mixed.squares):
+            gradient = mixed.normal[e, label] - mixed.normal[e] @ mixed.proba
+            self.effort[e] = mixing.FADE * self.effort[e] + gradient**2
+            trust = self.trust[e] + rate * gradient / np.sqrt(1 + self.effort[e])
+            self.trust[e] = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
+            self.power[e] += pace * (mixed.squares[e] - self.power[e])
 
     def judge(self, report: Report, own: slice, mixed: Mixed, label: int) -> None:
         """Follow how the member with these experts would do alone, and the others without it."""
@@ -72,7 +76,8 @@ class Mixer:
         report.judged += 1
         pace = max(1 - mixing.JUDGE_FADE, 1 / report.judged)
         report.loss += pace * (-np.log(by_itself[label]) - report.loss)
-        right = float(np.argmax(self.alone[own] @ z[own]) == label)
+        right = float(np.argmax(by_itself) == label)
+        report.tied |= int((by_itself > by_itself.max() - 1e-4).sum()) > 1
         report.accuracy += pace * (right - report.accuracy)
         lost = np.log(mixed.proba[label]) - np.log(without[label])
         report.worth += pace * (lost - report.worth)

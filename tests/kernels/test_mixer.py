@@ -98,6 +98,16 @@ def test_the_step_follows_the_log_likelihoods_gradient(columns: int) -> None:
     np.testing.assert_allclose(after[POWER], mixer[POWER] + (squares - mixer[POWER]) / 10)
 
 
+def test_who_says_nothing_is_left_as_it_was() -> None:
+    """A member that sleeps: else its mean square would fade, and its return be a shout."""
+    mixer = _mixer(2)
+    _, z, squares, proba = _mix(mixer, np.array([[0.0], [1.0]]), 2)
+    before = mixer.copy()
+    learn_mix(mixer, 3.0, z, squares, proba, 1, 1.0)
+    assert np.array_equal(mixer[:, 0], before[:, 0])
+    assert not np.array_equal(mixer[:, 1], before[:, 1])
+
+
 def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
     mixer = np.zeros((MIXER_ROWS, 1))
     mixer[TRUST], mixer[POWER] = FIRST_TRUST, 1

@@ -66,19 +66,13 @@ def test_the_anchors_shown_are_those_of_the_member_with_the_most() -> None:
 
 # ---- the same, however records come in
 
-OUT_OF_STEP = "ferns that stand before the memory read what it left for an earlier record"
-
 
 @pytest.mark.parametrize(
     ("members", "history"),
     [
         (("memory:100", "ferns:12"), 0),
         (("memory:100", "ferns:12"), 150),
-        pytest.param(
-            ("ferns:12", "memory:100"),
-            0,
-            marks=pytest.mark.xfail(strict=True, reason=OUT_OF_STEP),
-        ),
+        (("ferns:12", "memory:100"), 0),
     ],
     ids=["live", "after a warm start", "ferns first"],
 )

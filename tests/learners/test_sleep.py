@@ -88,11 +88,6 @@ def test_rows_and_blocks_are_the_same_while_members_sleep() -> None:
     assert everything(block) == everything(single)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="in the mixer's passes of a warm start it is decided after every record, "
-    "if the passes before ended on a term",
-)
 def test_a_warm_start_sends_at_most_one_to_sleep() -> None:
     X, y = stream(1_137)
     model = thrifty()
@@ -101,20 +96,7 @@ def test_a_warm_start_sends_at_most_one_to_sleep() -> None:
     assert awake(model).count(False) <= 1
 
 
-@pytest.mark.parametrize(
-    "which",
-    [
-        pytest.param(
-            i,
-            marks=()
-            if name.startswith("memory")
-            else pytest.mark.xfail(
-                strict=True, reason="a sleeper's last answer is explained though it has no say"
-            ),
-        )
-        for i, name in enumerate(FEW)
-    ],
-)
+@pytest.mark.parametrize("which", range(len(FEW)))
 def test_a_sleeper_has_no_part_in_an_explanation(which: int) -> None:
     X, y = stream(600)
     model = small(CommitteeClassifier)
@@ -129,7 +111,6 @@ def test_a_sleeper_has_no_part_in_an_explanation(which: int) -> None:
     assert parts == pytest.approx(score[explained.label], rel=1e-3, abs=1e-3)
 
 
-@pytest.mark.xfail(strict=True, reason="the last voters are told though their memory sleeps")
 def test_nobody_votes_in_a_memory_that_sleeps() -> None:
     X, y = stream(300)
     model = thrifty()
@@ -138,9 +119,6 @@ def test_nobody_votes_in_a_memory_that_sleeps() -> None:
     assert model.explain_one({0: 1.0}).voters == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a sleeper's mean square fades: woken, it shouts at the clip for long"
-)
 def test_a_member_that_has_slept_long_is_no_louder_than_it_was() -> None:
     X, y = stream(4_000)
     model = thrifty(budget=10**9)
