@@ -7,6 +7,7 @@ seeks to it continues with the very next record. Nothing here knows of models.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -78,6 +79,15 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def record(self, i: int) -> dict[str, Any]:
+        """Return one record as ``{feature: value}``; what is missing is not named."""
+        if self.records is not None:
+            return self.records[i]
+        assert self.names is not None
+        assert self.values is not None
+        row = zip(self.names, self.values[i].tolist(), strict=True)
+        return {name: value for name, value in row if not math.isnan(value)}
 
 
 class SourceError(Exception):

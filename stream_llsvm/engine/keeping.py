@@ -1,0 +1,69 @@
+"""What a checkpoint of a run holds, and how a run continues from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.learner import Learner
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.saving import from_payload
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+
+
+class EngineError(Exception):
+    """The run cannot go on; the text says why, and what to do."""
+
+
+def saved(engine: Engine) -> dict[str, Any]:
+    """Return what a checkpoint holds; nothing in it changes while the run goes on."""
+    model = engine.model
+    assert isinstance(model, LocalClassifier)
+    memory = model._memory
+    state = None if memory is None else memory.state.view(np.uint8).copy()
+    late = engine.late
+    return {
+        "model": model._payload() | {"state": state},
+        "position": engine.position,
+        "progress": engine.progress.payload(),
+        "rejected": dict(engine.rejects.counts),
+        "late": None if late is None else {
+            "position": late.position, "waiting": late.waiting.payload(),
+        },
+        "written": getattr(engine.sink, "written", None),
+    }  # fmt: skip
+
+
+def continued(engine: Engine, checkpoints: Checkpoints) -> None:
+    """Let the engine continue from the newest checkpoint that can be read, if there is one."""
+    if not isinstance(engine.model, LocalClassifier):
+        raise EngineError(
+            "checkpoints need one of this package's classifiers: others have no file format that "
+            "is safe to read"
+        )
+    found = next(checkpoints.newest_first(), None)
+    if found is None:
+        return
+    for text in found.skipped:
+        engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
+    payload = found.payload
+    engine.learner = Learner(from_payload(payload["model"]))
+    engine.progress.restore(payload["progress"])
+    engine.rejects.counts.update(payload["rejected"])
+    engine.position = payload["position"]
+    if engine.position is not None:
+        engine.source.seek(engine.position)
+    if engine.late is not None and payload["late"] is not None:
+        engine.late.waiting.restore(payload["late"]["waiting"])
+        engine.late.position = payload["late"]["position"]
+        if engine.late.position is not None:
+            engine.late.source.seek(engine.late.position)
+    truncate = getattr(engine.sink, "truncate", None)
+    if truncate is not None and payload["written"] is not None:
+        truncate(payload["written"])
+    records = engine.progress.counts["records"]
+    engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
