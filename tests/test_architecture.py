@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from stream_llsvm import LCCClassifier, LLSVMClassifier, SAPLClassifier
-from stream_llsvm.learners.anchored import AnchorClassifier
+from stream_llsvm.learners.base import LocalClassifier
+from tests.learners.support import ALL_LEARNERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "stream_llsvm"
@@ -32,7 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kmeans": set(),
     "compiling": {"kernels"},
     "members": {"kernels", "kmeans"},
-    "memory": {"kernels"},
+    "lanes": {"kernels"},
+    "memory": {"kernels", "lanes", "members"},
     "explain": {"kernels", "memory"},
     "learners": {
         "compiling",
@@ -144,8 +145,8 @@ def parts_of(value: Any, seen: set[int]) -> Iterator[Any]:
         yield from parts_of(one, seen)
 
 
-@pytest.mark.parametrize("kind", [LCCClassifier, LLSVMClassifier, SAPLClassifier])
-def test_a_model_is_plain_data(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_a_model_is_plain_data(kind: type[LocalClassifier]) -> None:
     """Nothing compiled is stored on a model: it can be pickled, cloned and copied."""
     model = kind()
     for i in range(30):
