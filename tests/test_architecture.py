@@ -47,7 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model_file",
     },
     "connectors": set(),
-    "__init__": {"explain", "learners", "model_file"},
+    "engine": {"connectors", "labels", "learners", "model_file"},
+    "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")
 SERVERS = ("http.server", "aiohttp", "starlette", "uvicorn", "fastapi", "flask", "tornado")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from river import base, drift
+from river import base
 
 from stream_llsvm.connectors.base import (
     Batch,
@@ -99,8 +99,7 @@ class Engine:
     ) -> None:
         self.source, self.sink = source, sink
         self.learner = Learner(CommitteeClassifier() if model is None else model)
-        watch = drift.ADWIN() if isinstance(detector, str) else detector
-        self.progress = Progress(window, watch)
+        self.progress = Progress(window, _detector(detector))
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
@@ -202,3 +201,15 @@ class Engine:
         """Return counts and scores."""
         late = {} if self.late is None else {"waiting": self.late.waiting.report()}
         return self.progress.report() | {"rejected": dict(self.rejects.counts)} | late
+
+
+def _detector(chosen: str | base.DriftDetector | None) -> base.DriftDetector | None:
+    if not isinstance(chosen, str):
+        return chosen
+    if chosen != "adwin":
+        raise EngineError(
+            f'detector must be "adwin", one of river.drift\'s, or None: got {chosen!r}'
+        )
+    from river import drift  # late: it brings much with it
+
+    return drift.ADWIN()
