@@ -11,6 +11,8 @@ NAMES = [
     "AdditiveSVMClassifier",
     "Anchor",
     "CommitteeClassifier",
+    "Engine",
+    "EngineError",
     "Explanation",
     "FernsClassifier",
     "LCCClassifier",
