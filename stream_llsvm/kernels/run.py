@@ -146,6 +146,8 @@ def run(
                         some_importance[q],
                     )  # fmt: skip
         first += rows
+    if stage == PREPARE:
+        memo[FRESH] = 0
     if stage == ALL_STAGES and n > 0:
         memo[FRESH] = 1 if n == 1 and labels[0] < 0 else 0
         if memo[FRESH] == 1:
