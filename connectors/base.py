@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,10 @@ class SourceError(Exception):
     """A source cannot go on; the text says why, and what to do, in one line."""
 
 
+class SinkError(Exception):
+    """Something could not be written; the text says what and why, in one line."""
+
+
 class Source(Protocol):
     """Where records come from."""
 
@@ -146,6 +150,17 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Flush, and let go of files and connections."""
+
+
+@runtime_checkable
+class TransactionalSink(Sink, Protocol):
+    """A sink that shows what was written only with a commit, and keeps a position with it."""
+
+    def commit(self, position: Position | None) -> None:
+        """Make what was written visible, and the position with it, all or nothing."""
+
+    def committed_offsets(self) -> Position:
+        """Return the position of the last commit, ``{}`` if there was none."""
 
 
 class DeadLetters(Protocol):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.connectors.base import TransactionalSink
+from stream_llsvm.engine.checkpoints import Checkpoints, Found
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
@@ -39,13 +40,13 @@ def saved(engine: Engine) -> dict[str, Any]:
 
 
 def continued(engine: Engine, checkpoints: Checkpoints) -> None:
-    """Let the engine continue from the newest checkpoint that can be read, if there is one."""
+    """Let the engine continue from the newest checkpoint that holds, if there is one."""
     if not isinstance(engine.model, LocalClassifier):
         raise EngineError(
             "checkpoints need one of this package's classifiers: others have no file format that "
             "is safe to read"
         )
-    found = next(checkpoints.newest_first(), None)
+    found = _newest(engine, checkpoints)
     if found is None:
         return
     for text in found.skipped:
@@ -67,3 +68,20 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         truncate(payload["written"])
     records = engine.progress.counts["records"]
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+
+
+def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
+    """Return the newest checkpoint that can be read and whose predictions were committed."""
+    if not isinstance(engine.sink, TransactionalSink):
+        return next(checkpoints.newest_first(), None)
+    committed = engine.sink.committed_offsets()
+    for found in checkpoints.newest_first():
+        if found.payload["position"] == committed:
+            return found
+    if committed:
+        raise EngineError(
+            f"predictions were committed up to {committed}, and no checkpoint in "
+            f"{checkpoints.folder} stands there: restore the folder, or start with a new one and "
+            "another transactional id"
+        )
+    return None
