@@ -61,7 +61,7 @@ def test_when_none_can_be_read_nothing_is_begun_anew(tmp_path: Path) -> None:
     filled(tmp_path, 2)
     for path in tmp_path.glob("checkpoint-*"):
         path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(CheckpointError, match="can be read: .*truncated.*Move them away"):
+    with pytest.raises(CheckpointError, match=r"can be read: .*truncated.*Move them away"):
         newest(tmp_path)
     assert len(list(tmp_path.glob("checkpoint-*"))) == 2
 
