@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "memory",
         "model_file",
     },
-    "connectors": set(),
+    "connectors": {"values"},
     "__init__": {"explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")
