@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_llsvm.connectors.base import TransactionalSink
+from stream_llsvm.connectors.base import Rollback, TransactionalSink
 from stream_llsvm.engine.checkpoints import Checkpoints, Found
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.learners.base import LocalClassifier
@@ -35,7 +35,9 @@ def saved(engine: Engine) -> dict[str, Any]:
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),
         },
-        "written": getattr(engine.sink, "written", None),
+        "written": [
+            each.written if isinstance(each, Rollback) else None for each in _outputs(engine)
+        ],
     }  # fmt: skip
 
 
@@ -63,11 +65,15 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         engine.late.position = payload["late"]["position"]
         if engine.late.position is not None:
             engine.late.source.seek(engine.late.position)
-    truncate = getattr(engine.sink, "truncate", None)
-    if truncate is not None and payload["written"] is not None:
-        truncate(payload["written"])
+    for each, written in zip(_outputs(engine), payload["written"], strict=True):
+        if isinstance(each, Rollback) and written is not None:
+            each.truncate(written)
     records = engine.progress.counts["records"]
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+
+
+def _outputs(engine: Engine) -> tuple[object, object]:
+    return engine.sink, engine.rejects.letters
 
 
 def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
