@@ -378,7 +378,7 @@ class KafkaSource:
             self._moved = now
             for one in found or self._next:
                 try:
-                    at = self._consumer.position(one, timeout_ms=100)
+                    at = self._consumer.position(one, timeout_ms=0)
                 except LogTruncationError as error:
                     # Raised once only. What was fetched is handed out first.
                     try:

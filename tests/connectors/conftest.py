@@ -36,6 +36,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
     """Return what makes topics and fills them, at the broker given or at the own one."""
+    pytest.importorskip("kafka", reason="comes with the extra 'test'")
     servers = os.environ.get(SERVERS) or request.getfixturevalue("broker").bootstrap
     one = Kafka(servers)
     yield one
