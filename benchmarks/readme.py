@@ -1,39 +1,80 @@
-"""Copy the README's tables from RESULTS.md, so that no figure there is typed by hand."""
+"""Copy tables from RESULTS.md into the pages that show them, so that no figure is typed by hand."""
 
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-BEGIN, END = "<!-- begin measured -->", "<!-- end measured -->"
-# Section of RESULTS.md, and what its first table says in the README.
-SHOWN = {
-    "accuracy": "Accuracy in %, one pass, every record predicted before it is learned, defaults:",
-    "speed-dicts": "`predict_one` and `learn_one`, dicts of 22 numbers:",
-    "speed-forest": "`test_then_learn`, the electricity stream:",
+ROOT = Path(__file__).resolve().parent.parent
+# Of each page, what stands between which markers: sections of RESULTS.md, and what is said above
+# the first table of each.
+PAGES: dict[str, dict[str, dict[str, str]]] = {
+    "README.md": {
+        "measured-committee": {
+            "committee": (
+                "Accuracy in %, one pass, every record predicted before it is learned, defaults:"
+            ),
+            "speed-dicts-committee": "`predict_one` and `learn_one`, dicts of 22 numbers:",
+            "speed-forest-committee": "`test_then_learn`, the electricity stream:",
+        },
+        "measured": {
+            "accuracy": "Accuracy in %:",
+            "speed-dicts": "`predict_one` and `learn_one`, dicts of 22 numbers:",
+            "speed-forest": "`test_then_learn`, the electricity stream:",
+        },
+    },
+    "docs/committee.md": {
+        "ablation": {
+            "ablation": "Accuracy in %, mean log loss in nats, microseconds per record in blocks:"
+        },
+    },
 }
 
 
-def first_table(results: str, section: str) -> str:
+def section_of(document: str, name: str) -> re.Match[str] | None:
+    """Find what stands between a section's markers."""
+    return re.search(f"(?<=<!-- begin {name} -->\n).*?(?=<!-- end {name} -->)", document, re.DOTALL)
+
+
+def first_table(text: str) -> str:
     """Return the first table of a section."""
-    found = re.search(f"<!-- begin {section} -->(.*?)<!-- end {section} -->", results, re.DOTALL)
-    if found is None:
-        raise SystemExit(f"RESULTS.md has no section {section!r}: run its script with --write")
-    table = re.search(r"(?:^\|.*\n)+", found.group(1), re.MULTILINE)
+    table = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
     if table is None:
-        raise SystemExit(f"section {section!r} of RESULTS.md has no table")
+        raise SystemExit(f"a section of RESULTS.md has no table: {text[:80]!r}")
     return table.group(0)
 
 
+def tables(results: str, page: str, shown: Mapping[str, str]) -> str:
+    """Return the tables of these sections, those that there are; tells of the others."""
+    parts = []
+    for name, said in shown.items():
+        found = section_of(results, name)
+        if found is None:
+            print(f"{page}: skipped {name}, which RESULTS.md does not have yet", file=sys.stderr)
+        else:
+            parts.append(f"{said}\n\n{first_table(found.group(0))}")
+    return "\n".join(parts)
+
+
+def filled(document: str, results: str, page: str) -> str:
+    """Return a page with its markers filled in; as it was if nothing is there."""
+    for marker, shown in PAGES[page].items():
+        place = section_of(document, marker)
+        if place is None:
+            raise SystemExit(f"{page} has no markers <!-- begin {marker} --> and end {marker}")
+        new = tables(results, page, shown) or place.group(0)
+        document = document[: place.start()] + new + document[place.end() :]
+    return document
+
+
 def main() -> None:
-    """Replace what stands between the README's markers."""
-    results = (HERE / "RESULTS.md").read_text(encoding="utf-8")
-    parts = [f"{said}\n\n{first_table(results, section)}" for section, said in SHOWN.items()]
-    path = HERE.parent / "README.md"
-    head, rest = path.read_text(encoding="utf-8").split(BEGIN)
-    tail = rest.split(END)[1]
-    path.write_text(f"{head}{BEGIN}\n{chr(10).join(parts)}{END}{tail}", encoding="utf-8")
+    """Fill in every page."""
+    results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        path = ROOT / page
+        path.write_text(filled(path.read_text(encoding="utf-8"), results, page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Learn a stream that comes with river, in the terminal, beside three simpler learners.
+"""Learn a stream that comes with river, in the terminal, beside four simpler learners.
 
 Every record is predicted first and learned afterwards, once. Try `--stream segments`, or `--rate 0`
 to go as fast as the machine does.
@@ -21,7 +21,7 @@ try:
     from rich.table import Table
     from river import base, datasets, dummy, linear_model, multiclass, preprocessing
 
-    from stream_llsvm import SAPLClassifier
+    from stream_llsvm import CommitteeClassifier, SAPLClassifier
 except KeyboardInterrupt:
     sys.exit(130)
 except ModuleNotFoundError as missing:
@@ -93,15 +93,16 @@ def rate(text: str) -> float:
 
 
 def runners(classes: int) -> list[Runner]:
-    """Return ours and the three it is shown beside."""
+    """Return the committee and the four it is shown beside."""
     linear: base.Classifier = linear_model.LogisticRegression()
     if classes > 2:
         linear = multiclass.OneVsRestClassifier(linear)
     # Compiling, or loading what was compiled before, is done here: the clock is on the learning.
-    warm = SAPLClassifier()
+    warm = CommitteeClassifier()
     warm.learn_one({"x": 0.0}, True)
     warm.predict_one({"x": 0.0})
     return [
+        Runner("CommitteeClassifier", CommitteeClassifier()),
         Runner("SAPLClassifier", SAPLClassifier()),
         Runner("river: scaled logistic regression", preprocessing.StandardScaler() | linear),
         Runner("no change: the last label again", dummy.NoChangeClassifier()),

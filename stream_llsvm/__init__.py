@@ -1,5 +1,7 @@
 """Learning from live streams with local support vector machines."""
 
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.keeping import EngineError
 from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
@@ -15,6 +17,8 @@ __all__ = [
     "AdditiveSVMClassifier",
     "Anchor",
     "CommitteeClassifier",
+    "Engine",
+    "EngineError",
     "Explanation",
     "FernsClassifier",
     "LCCClassifier",

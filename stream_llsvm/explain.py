@@ -76,7 +76,7 @@ class Voter:
     distance
         How far it is, in the learned metric.
     share
-        Its share of the votes.
+        Its share of the votes of the twenty nearest.
 
     """
 
@@ -187,7 +187,8 @@ class MemberReport:
     awake
         Whether it is asked at all; see `CommitteeClassifier`'s budget.
     weights
-        The mixer's trust in each of its experts: raw weights of each step size, then averaged.
+        The mixer's trust in each of its experts: raw weights of each step size, then averaged
+        ones; for a memory, the votes of the 1, 5 and 20 nearest.
     log_loss, accuracy
         Of the member alone, with the best mixture of its own experts; fading, over some 800
         records.
@@ -225,7 +226,7 @@ def relevance_of(memory: Memory, names: tuple[Any, ...]) -> dict[Any, float]:
     """Return how much each feature counts in the metric learned, on the mean 1; empty if none."""
     for i, member in enumerate(memory.members):
         relevance = member.relevance(memory.views(1 + i))
-        if relevance is not None:
+        if relevance is not None and names:
             own = relevance[: len(names)]
             return dict(zip(names, (own / own.mean()).tolist(), strict=True))
     return {}

@@ -33,6 +33,7 @@ _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
+_ENDLESS = 2**53
 UNBOUNDED = 2**62
 
 
@@ -244,6 +245,9 @@ class Memory:
             model["members"][[OWN_LOSS, OWN_ACCURACY, JUDGED, SINCE]],
         )
         if not np.isin(model["members"][AWAKE], (0, 1)).all():
+            return False
+        # From here on a float counts no further.
+        if (model["counters"] >= _ENDLESS).any():
             return False
         if any((view < 0).any() for view in never_negative):
             return False

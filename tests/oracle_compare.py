@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,21 @@ from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.run import MIXED, SEEN, run
+from stream_llsvm.kernels.state import TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
+from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import LADDER, Anchors
+from stream_llsvm.members.ferns import Ferns
+from stream_llsvm.members.member import Member
+from stream_llsvm.members.memory import Remembered
 from stream_llsvm.memory import Memory
-from tests.oracle import Anchor, Machine, Oracle
+from tests.oracle import Oracle, Told
+from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_parts import Array, Scale
+from tests.oracle_state import close, compare, machines_of, positions_of, take
 
 NOTHING = np.zeros(0, dtype=np.int64)
+JOINT: dict[str, Any] = {"loss": LOGISTIC, "multiclass": CRAMMER_SINGER, "averaged": True}
 
 
 def member(**options: Any) -> Anchors:
@@ -79,11 +88,65 @@ MEMBERS: dict[str, Anchors] = {
 }
 
 
+def additive(**options: Any) -> Additive:
+    """Make an additive member with few knots."""
+    return Additive(**(JOINT | {"n_knots": 5} | options))
+
+
+def remembered(**options: Any) -> Remembered:
+    """Make a memory with a short window: the stream soon fills it."""
+    return Remembered(**({"window": 30} | options))
+
+
+def ferns(**options: Any) -> Ferns:
+    """Make a few small ferns."""
+    return Ferns(**(JOINT | {"n_ferns": 6, "depth": 3, "seed": 7} | options))
+
+
+#: The members beside the anchors, one of each kind, with every option somewhere.
+ADDITIVE: dict[str, Additive] = {
+    "additive": additive(),
+    "additive, two knots": additive(n_knots=2),
+    "additive, one step": additive(steps=(2.0,), averaged=False),
+    "additive, squared hinge, one against the rest": additive(loss=SQUARED_HINGE, multiclass=OVR),
+}
+MEMORIES: dict[str, Remembered] = {
+    "memory": remembered(),
+    "memory, plain distances": remembered(learns_metric=False),
+    "memory of one": remembered(window=1),
+    "memory of many": remembered(window=500),
+}
+FERNS: dict[str, Ferns] = {
+    "ferns": ferns(),
+    "ferns, one question": ferns(depth=1),
+    "ferns, one step": ferns(steps=(2.0,), averaged=False),
+    "ferns, squared hinge, one against the rest": ferns(loss=SQUARED_HINGE, multiclass=OVR),
+}
+#: Several members and one mixer.
+COMMITTEES: dict[str, tuple[Member, ...]] = {
+    "all": (
+        member(n_anchors=1, n_neighbors=1, common_share=0.0),
+        member(steps=(10.0,), common_share=0.0),
+        additive(steps=(3.0,)),
+        remembered(),
+        ferns(steps=(1.0, 10.0)),
+    ),
+    "memory and ferns": (remembered(window=80), ferns(n_ferns=12)),
+    "two of a kind": (additive(), additive(n_knots=2)),
+}
+#: All of them: whatever holds for a model holds for each.
+ALL: dict[str, Member | tuple[Member, ...]] = {**MEMBERS, **ADDITIVE, **MEMORIES, **FERNS}
+ALL |= {f"committee: {name}": of for name, of in COMMITTEES.items()}
+
+
 class Kernels:
     """A model's memory and the kernel that works on it; records are arrays, labels are codes."""
 
-    def __init__(self, of: Anchors, width: int, classes: int, *, standardize: bool = True) -> None:
-        self.memory = Memory((of,), width, classes, standardize=standardize)
+    def __init__(
+        self, of: Member | Sequence[Member], width: int, classes: int, *, standardize: bool = True
+    ) -> None:
+        members = of if isinstance(of, Sequence) else (of,)
+        self.memory = Memory(members, width, classes, standardize=standardize)
         self.memory.begin()
 
     def rows(
@@ -144,121 +207,79 @@ class Kernels:
 
     @property
     def own(self) -> dict[str, NDArray[Any]]:
-        """The member's sections."""
+        """The first member's sections."""
         return self.memory.views(1)
 
     @property
     def positions(self) -> Array:
-        """Where the anchors are, scaled."""
-        born = int(self.own["running"][kernel.N_ANCHORS])
-        zoom = self.own["facts"][kernel.ZOOM, :born].astype(np.float64)
-        return np.asarray(zoom[:, None] * self.own["positions"][:born])
+        """Where the anchors of the first member are, scaled."""
+        return positions_of(self.own)
 
     @property
     def machines(self) -> tuple[Array, Array]:
-        """Plain weights and biases of all machines in use, by what kernels/members/machines says.
-
-        (machines, copies, rungs, columns, features) and the same without features.
-        """
-        views = {k: v.astype(np.float64) for k, v in self.own.items() if k != "near"}
-        parts = views["weights"]
-        weights = parts * views["raw_scale"][:, None, None]
-        if parts.shape[1] == 2:
-            keep, gain = views["keep"][:, :, None, None], views["gain"][:, None, None, None]
-            weights[:, 1] = keep * parts[:, 0] + gain * parts[:, 1]
-        used = list(range(int(views["running"][kernel.N_ANCHORS])))
-        used += range(len(views["positions"]), len(parts))
-        return weights[used], views["biases"][used]
+        """Plain weights and biases of all machines of the first member."""
+        return machines_of(self.own)
 
 
 def synced(oracle: Oracle, kernels: Kernels) -> None:
     """Give the oracle the kernels' state, so that rounding cannot add up from step to step."""
-    model, own = kernels.memory.views(0), kernels.own
-    oracle.seen, oracle.mixed = (int(model["counters"][i]) for i in (SEEN, MIXED))
+    model = kernels.memory.views(0)
+    oracle.seen = int(model["counters"][SEEN])
+    oracle.mixer.mixed = int(model["counters"][MIXED])
     oracle.scales = [Scale(*row.tolist()) for row in model["statistics"]]
-    oracle.trust, oracle.power, oracle.effort = (row.copy() for row in model["mixer"])
-    oracle.learned = int(own["running"][kernel.SEEN])
-    oracle.count = oracle.options.skip - oracle.learned % oracle.options.skip
-    oracle.spread, oracle.energy = own["running"][[kernel.SPREAD, kernel.ENERGY]].tolist()
-    oracle.hits = own["hits"].copy()
-    weights, biases = kernels.machines
-    if oracle.options.flat:
-        weights = np.zeros((*weights.shape[:-1], oracle.width))
-    mass = own["facts"][kernel.MASS].astype(float)
-    parts = zip(weights, biases, mass[: len(weights)], strict=True)
-    machines = [Machine(w, b, m) for w, b, m in parts]
-    if oracle.common:
-        oracle.common = machines.pop()
-        oracle.common.mass = float(mass[-1])
-    visits = own["facts"][kernel.VISITS]
-    oracle.anchors = [
-        Anchor(v, m, float(n))
-        for v, m, n in zip(kernels.positions, machines, visits[: len(machines)], strict=True)
-    ]
+    mixer = oracle.mixer
+    mixer.trust, mixer.power, mixer.effort, mixer.alone, mixer.alone_effort = (
+        model["mixer"][row].copy()
+        for row in (mixing.TRUST, mixing.POWER, mixing.EFFORT, mixing.ALONE, mixing.ALONE_EFFORT)
+    )
+    oracle.taught = int(model["counters"][TAUGHT])
+    for i, report in enumerate(oracle.reports):
+        report.tied = False
+        report.loss, report.accuracy, report.worth, report.judged = (
+            float(model["members"][fact, i])
+            for fact in (mixing.OWN_LOSS, mixing.OWN_ACCURACY, mixing.WORTH, mixing.JUDGED)
+        )
+    for i, member in enumerate(oracle.members):
+        take(member, kernels.memory.views(1 + i))
 
 
 def both_learn(
     kernels: Kernels, oracle: Oracle, x: Array, label: int, w: float = 1.0, *, tolerance: float
 ) -> None:
-    """Let both learn a record; compare what they predicted before, and what they know after.
-
-    Which class an expert puts first can be a tie (all scores 0 after the first record), which
-    rounding decides: the oracle takes the kernel's word for it, the scores having been compared.
-    """
-    seen = oracle.look(x)
-    close(kernels.learn(x, label, w), seen.proba, tolerance, "probabilities")
-    scores = kernels.scores
-    close(scores, seen.scores, tolerance, "scores")
-    tops = scores.argmax(axis=1) if oracle.columns > 1 else (scores[:, 0] > 0).astype(int)
-    oracle.learn(x, label, w, tops=tops)
+    """Let both learn a record; compare what they predicted before, and what they know after."""
+    proba = kernels.learn(x, label, w)
+    told = Told(kernels.memory.views(0)["z"][0, : len(x)].astype(float), kernels.scores)
+    for i, member in enumerate(oracle.members):
+        if isinstance(member, MemoryOracle) and member.experts:
+            views = kernels.memory.views(1 + i)
+            n = int(views["found"][0])
+            near, squared = views["near"][:n].copy(), views["nearest"][:n].astype(float)
+            told.near[i] = Neighbours(near, squared)
+    seen = oracle.look(x, told)
+    close(proba, seen.proba, tolerance, "probabilities")
+    close(told.scores, seen.scores, tolerance, "scores")
+    oracle.learn(seen, label, w, told)
     agree(kernels, oracle, tolerance)
-
-
-def close(actual: Any, expected: Any, tolerance: float, what: str) -> None:
-    """Compare to a fraction of the largest number, which is what float32 can promise.
-
-    Not below 0.02: steps of the usual size may cancel to nothing but their rounding.
-    """
-    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
-    size = float(np.abs(expected).max(initial=0.02))
-    np.testing.assert_allclose(
-        actual, expected, rtol=tolerance, atol=tolerance * size, err_msg=what
-    )
 
 
 def agree(kernels: Kernels, oracle: Oracle, tolerance: float) -> None:
     """Compare all that is learned."""
-    model, own = kernels.memory.views(0), kernels.own
-    facts = own["facts"]
-    born = len(oracle.anchors)
-    assert int(own["running"][kernel.N_ANCHORS]) == born
+    model = kernels.memory.views(0)
     for i, scale in enumerate(oracle.scales):
         close(model["statistics"][i], list(vars(scale).values()), 1e-9, f"scale of feature {i}")
-    close(own["hits"], oracle.hits, 1e-9, "hits")
-    running = own["running"][[kernel.SPREAD, kernel.ENERGY]]
-    close(running[0], oracle.spread, tolerance, "spread")
-    close(running[1], oracle.energy, tolerance, "energy")
-    close(facts[kernel.VISITS, :born], [a.visits for a in oracle.anchors], 1e-6, "visits")
-    masses = [a.machine.mass for a in oracle.anchors]
-    close(facts[kernel.MASS, :born], masses, tolerance, "mass")
-    if born:
-        positions = np.array([a.position for a in oracle.anchors])
-        close(kernels.positions, positions, tolerance, "positions")
-        norms = (positions**2).sum(axis=1)
-        close(facts[kernel.NORM, :born], norms, tolerance, "norms")
-    weights, biases = kernels.machines
-    for copy in range(weights.shape[1] if oracle.machines else 0):
-        name = "averaged" if copy else "raw"
-        if not oracle.options.flat:
-            expected = np.array([m.weights[copy] for m in oracle.machines])
-            for r in range(expected.shape[1]):
-                close(weights[:, copy, r], expected[:, r], tolerance, f"{name} weights {r}")
-        expected = np.array([m.biases[copy] for m in oracle.machines])
-        for r in range(expected.shape[1]):
-            close(biases[:, copy, r], expected[:, r], tolerance, f"{name} biases {r}")
-    close(model["mixer"][mixing.TRUST], oracle.trust, tolerance, "trust")
-    close(model["mixer"][mixing.POWER], oracle.power, tolerance, "power")
-    close(model["mixer"][mixing.EFFORT], oracle.effort, tolerance, "effort")
+    for i, member in enumerate(oracle.members):
+        compare(member, kernels.memory.views(1 + i), tolerance)
+    close(model["mixer"][mixing.TRUST], oracle.mixer.trust, tolerance, "trust")
+    close(model["mixer"][mixing.POWER], oracle.mixer.power, tolerance, "power")
+    close(model["mixer"][mixing.EFFORT], oracle.mixer.effort, tolerance, "effort")
+    close(model["mixer"][mixing.ALONE], oracle.mixer.alone, tolerance, "trust if alone")
+    for i, report in enumerate(oracle.reports):
+        facts = model["members"][:, i]
+        told = [report.loss, report.worth, report.judged]
+        found = facts[[mixing.OWN_LOSS, mixing.WORTH, mixing.JUDGED]]
+        close(found, told, tolerance, "report on a member")
+        if not report.tied:
+            close(facts[mixing.OWN_ACCURACY], report.accuracy, tolerance, "a member's accuracy")
 
 
 def stream(

@@ -81,6 +81,24 @@ def codes_at(kind: int, squared: Array, sharpness: float, spread: float) -> tupl
     return raw / raw.sum(), raw / raw.sum() / distance**2
 
 
+def follow(mean: float, value: float, pace: float, rise: float) -> float:
+    """Return the running mean; the first value is it, and a later one may raise it only so far."""
+    if mean <= 0:
+        return value
+    return mean + pace * (min(value, rise * mean) - mean)
+
+
+def more_columns(part: Array, axis: int, columns: int, multiclass: int) -> Array:
+    """Give each class a column: two classes shared one, and those that are new have zeros."""
+    before = part.shape[axis]
+    if before == 1 and columns > 1:
+        share = 1.0 if multiclass == losses.OVR else 0.5
+        part = np.concatenate([-share * part, share * part], axis=axis)
+    room = [(0, 0)] * part.ndim
+    room[axis] = (0, columns - part.shape[axis])
+    return np.pad(part, room)
+
+
 @dataclass
 class Scale:
     """One feature's scale, by the rules that kernels/scaling.py states."""

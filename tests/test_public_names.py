@@ -8,12 +8,20 @@ import types
 import stream_llsvm
 
 NAMES = [
+    "AdditiveSVMClassifier",
     "Anchor",
+    "CommitteeClassifier",
+    "Engine",
+    "EngineError",
     "Explanation",
+    "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "MemberReport",
+    "MemoryClassifier",
     "ModelFileError",
     "SAPLClassifier",
+    "Voter",
     "load_model",
 ]
 
@@ -40,7 +48,7 @@ def test_each_is_documented_and_says_where_it_lives() -> None:
 
 
 def test_methods_of_the_learners_are_documented() -> None:
-    for name in ("LCCClassifier", "LLSVMClassifier", "SAPLClassifier"):
+    for name in (name for name in NAMES if name.endswith("Classifier")):
         kind = getattr(stream_llsvm, name)
         for method, value in inspect.getmembers(kind):
             if not method.startswith("_") and value.__class__ is not type:

@@ -90,6 +90,8 @@ def learn_mix(
     pace = max(0.001, 1 / (seen + 1))
     rate = importance * min(LARGEST_RATE, RATE / experts)
     for e in range(experts):
+        if squares[e] == 0:
+            continue  # it sleeps, or has nothing to say yet
         gradient = z[e, label]
         for c in range(classes):
             gradient -= proba[c] * z[e, c]

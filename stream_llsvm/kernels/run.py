@@ -146,6 +146,8 @@ def run(
                         some_importance[q],
                     )  # fmt: skip
         first += rows
+    if stage == PREPARE:
+        memo[FRESH] = 0
     if stage == ALL_STAGES and n > 0:
         memo[FRESH] = 1 if n == 1 and labels[0] < 0 else 0
         if memo[FRESH] == 1:
@@ -238,16 +240,15 @@ def learn_whom_to_trust(
     importance: Real,
 ) -> None:
     """Learn the mixer from one record, and decide now and then who sleeps."""
-    several = facts.shape[1] > 1
     if plan[0, LEARN_MEMBERS] == 1:
         counters[TAUGHT] += 1
+        if facts.shape[1] > 1 and counters[TAUGHT] % TERM == 0:
+            decide(facts, plan, counters[TAUGHT])
     if plan[0, LEARN_MIXER] == 1:
         counters[MIXED] += 1
-        if several and counters[MIXED] % JUDGE_ONE_IN == 0:
+        if counters[MIXED] % JUDGE_ONE_IN == 0:
             judge_members(mixer, facts, plan, normal, proba, label, part)
         learn_mix(mixer, counters[MIXED], normal, squares, proba, label, importance)
-        if several and counters[TAUGHT] % TERM == 0:
-            decide(facts, plan, counters[TAUGHT])
 
 
 @passage

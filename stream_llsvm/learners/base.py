@@ -165,7 +165,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         if code < 0:
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
         columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
-        z = np.zeros(len(self._features))
+        z = np.zeros(memory.width)
         z[columns] = memory.views(0)["z"][0, : len(columns)]
         taken = explain_last(memory, code, z)
         slopes = per_unit(memory, z[columns], taken.slopes[columns], columns)

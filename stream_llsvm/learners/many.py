@@ -73,7 +73,9 @@ class ManyRecords(GrowingModel):
         matrix: NDArray[np.float64],
         labels: Sequence[Hashable],
         importance: NDArray[np.float64],
+        sure: NDArray[np.float64] | None = None,
     ) -> NDArray[np.int64]:
+        """Return the codes predicted; fills ``sure``: (n, 2), of the prediction, of the truth."""
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
         ahead = LabelSpace(self._labels.labels)
@@ -96,7 +98,7 @@ class ManyRecords(GrowingModel):
             brings = bool(unknown) or begin in firsts
             if brings:
                 # The row is predicted without knowing of the class or the features it brings.
-                _, first = self._proba_of(names, matrix[begin : begin + 1])
+                first_proba, first = self._proba_of(names, matrix[begin : begin + 1])
                 brought = [labels[begin]] if importance[begin] > 0 else []
                 if self._memory is None and not brought:
                     continue
@@ -105,9 +107,16 @@ class ManyRecords(GrowingModel):
             memory = self._memory
             assert memory is not None
             part = slice(begin, end)
-            memory.run(*rows, codes[part], importance[part], likeliest[part], threads=self._threads)
+            proba = np.zeros((end - begin, memory.n_classes))
+            memory.run(*rows, codes[part], importance[part], likeliest[part], proba, self._threads)
             if brings:
                 likeliest[begin] = first[0]
+                proba[0] = 0
+                proba[0, : first_proba.shape[1]] = first_proba[0]
+            if sure is not None:
+                truth = proba[np.arange(end - begin), codes[part]]
+                sure[part, 0] = proba.max(axis=1)
+                sure[part, 1] = np.where(codes[part] >= 0, truth, 0.0)
         return likeliest
 
     def warm_start(self, X: Any, y: Any, epochs: int = 10) -> None:

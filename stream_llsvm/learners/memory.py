@@ -9,19 +9,23 @@ from stream_llsvm.learners.options import choice, flag, whole
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 
+_FLOATS = 2**26  # enough for a window of 64 records with a million features
+
 
 class MemoryClassifier(LocalClassifier):
-    """Records of late vote, by their distance in a metric that is learned as they come.
+    """Remembered records vote, by their distance in a metric that is learned as they come.
 
-    The votes of the 1, 5 and 20 nearest stand side by side and the mixer finds out which to
-    believe. The metric says how much each feature counts; each record moves it one step along the
-    gradient of the soft vote's log loss (LAS's MEGM, for a diagonal metric).
+    The votes of the 1, 5 and 20 nearest, each counted by 1 / distance, stand side by side, and the
+    mixer finds out which to believe. The metric says how much each feature counts
+    (`feature_relevance`); each record moves it one step down the log loss of a soft vote of the 20
+    nearest (LAS's MEGM, for a diagonal metric).
 
     Parameters
     ----------
     window
-        How many records are remembered, fewer where they have very many features; the oldest
-        make room. Of records whose five nearest all agree with them, one in eight is kept.
+        How many records are remembered; the oldest make room. Fewer where window times features
+        would exceed 524,288, and none above 8,192 features. Of records whose five nearest all have
+        their label, one in eight is kept.
     metric
         "learned", or None for plain distances between scaled features.
     standardize
@@ -65,4 +69,5 @@ class MemoryClassifier(LocalClassifier):
         return self.standardize
 
     def _members(self) -> Sequence[Member]:
-        return (Remembered(window=self.window, learns_metric=self.metric is not None),)
+        learns = self.metric is not None
+        return (Remembered(window=self.window, learns_metric=learns, floats=_FLOATS),)

@@ -9,7 +9,9 @@ from stream_llsvm.kernels.mixer import (
     EFFORT,
     FADE,
     FIRST_TRUST,
+    LARGEST_RATE,
     LARGEST_TRUST,
+    MIXER_ROWS,
     POWER,
     RATE,
     TRUST,
@@ -22,7 +24,7 @@ from tests.oracle_parts import Array
 
 def _mixer(experts: int, seed: int = 0) -> Array:
     rng = np.random.default_rng(seed)
-    mixer = np.zeros((3, experts))
+    mixer = np.zeros((MIXER_ROWS, experts))
     mixer[TRUST], mixer[POWER] = rng.uniform(0, 2, experts), rng.uniform(0.5, 4, experts)
     return mixer
 
@@ -91,13 +93,23 @@ def test_the_step_follows_the_log_likelihoods_gradient(columns: int) -> None:
     learn_mix(after, 9.0, z, squares, proba, label, 1.5)
     effort = FADE * 0.7 + gradient**2
     np.testing.assert_allclose(after[EFFORT], effort, rtol=1e-4)
-    moved = 1.5 * RATE * gradient / np.sqrt(1 + effort)
+    moved = 1.5 * min(LARGEST_RATE, RATE / 4) * gradient / np.sqrt(1 + effort)
     np.testing.assert_allclose(after[TRUST] - mixer[TRUST], moved, rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(after[POWER], mixer[POWER] + (squares - mixer[POWER]) / 10)
 
 
+def test_who_says_nothing_is_left_as_it_was() -> None:
+    """A member that sleeps: else its mean square would fade, and its return be a shout."""
+    mixer = _mixer(2)
+    _, z, squares, proba = _mix(mixer, np.array([[0.0], [1.0]]), 2)
+    before = mixer.copy()
+    learn_mix(mixer, 3.0, z, squares, proba, 1, 1.0)
+    assert np.array_equal(mixer[:, 0], before[:, 0])
+    assert not np.array_equal(mixer[:, 1], before[:, 1])
+
+
 def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
-    mixer = np.zeros((3, 1))
+    mixer = np.zeros((MIXER_ROWS, 1))
     mixer[TRUST], mixer[POWER] = FIRST_TRUST, 1
     for label in (0, 1, 1, 0):
         _, z, squares, proba = _mix(mixer, np.array([[2.0]]), 2)
@@ -107,7 +119,7 @@ def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
 
 def test_an_expert_that_knows_gains_the_trust_that_a_guesser_loses() -> None:
     rng = np.random.default_rng(3)
-    mixer = np.zeros((3, 2))
+    mixer = np.zeros((MIXER_ROWS, 2))
     mixer[TRUST], mixer[POWER] = FIRST_TRUST / 2, 1
     for i in range(500):
         label = int(rng.integers(2))

@@ -9,7 +9,21 @@ import pytest
 
 from stream_llsvm.kernels.scaling import ABSENT
 from tests.oracle import Oracle
-from tests.oracle_compare import MEMBERS, Kernels, both_learn, close, member, stream, synced
+from tests.oracle_compare import (
+    ALL,
+    FERNS,
+    MEMBERS,
+    MEMORIES,
+    Kernels,
+    additive,
+    both_learn,
+    member,
+    stream,
+    synced,
+)
+from tests.oracle_state import close
+
+NEW = [*MEMORIES, *FERNS, "committee: memory and ferns"]
 
 
 def _sparse_stream(n: int, width: int, seed: int = 0) -> tuple[Any, Any]:
@@ -39,9 +53,36 @@ def test_sparse_rows_are_dense_rows_with_absent_columns(name: str) -> None:
         assert expected.sum() == pytest.approx(1)
 
 
-def test_a_sparse_block_is_row_by_row_to_the_bit() -> None:
+@pytest.mark.parametrize("name", NEW)
+def test_memories_and_ferns_learn_sparse_rows_as_dense_ones(name: str) -> None:
+    x, labels = _sparse_stream(150, 12)
+    dense, sparse = Kernels(ALL[name], 12, 3), Kernels(ALL[name], 12, 3)
+    for row, label in zip(x, labels, strict=True):
+        dense.memory.state[:] = sparse.memory.state
+        expected = sparse.sparse(row, int(label))
+        close(dense.learn(row, int(label)), expected, 1e-3, "probabilities")
+        close(dense.scores, sparse.scores, 1e-3, "scores")
+        for i in range(1, len(dense.memory._places)):
+            one, other = dense.memory.views(i), sparse.memory.views(i)
+            for section, (*_, where) in dense.memory._places[i].items():
+                if where == "state":
+                    close(one[section], other[section], 1e-3, section)
+
+
+def test_an_additive_model_touches_only_the_features_that_are_named() -> None:
+    x, labels = _sparse_stream(200, 12)
+    kernels = Kernels(additive(), 12, 3)
+    for row, label in zip(x, labels, strict=True):
+        before = kernels.own["weights"].copy()
+        kernels.sparse(row, int(label))
+        touched = (kernels.own["weights"] != before).any(axis=(1, 2, 3, 4))
+        assert not touched[row == ABSENT].any()
+
+
+@pytest.mark.parametrize("name", ["sapl", "additive", "memory", "ferns", "committee: all"])
+def test_a_sparse_block_is_row_by_row_to_the_bit(name: str) -> None:
     x, labels = _sparse_stream(400, 12)
-    block, single = Kernels(member(), 12, 3), Kernels(member(), 12, 3)
+    block, single = Kernels(ALL[name], 12, 3), Kernels(ALL[name], 12, 3)
     named = x != ABSENT
     starts = np.concatenate([[0], np.cumsum(named.sum(axis=1))])
     block.raw(x[named], np.ascontiguousarray(np.nonzero(named)[1]), starts, labels)

@@ -7,11 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm import LCCClassifier, LLSVMClassifier, SAPLClassifier
+from stream_llsvm import (
+    AdditiveSVMClassifier,
+    CommitteeClassifier,
+    FernsClassifier,
+    LCCClassifier,
+    LLSVMClassifier,
+    MemoryClassifier,
+    SAPLClassifier,
+)
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
 
 LEARNERS: tuple[type[AnchorClassifier], ...] = (LLSVMClassifier, SAPLClassifier, LCCClassifier)
+NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
+    AdditiveSVMClassifier,
+    MemoryClassifier,
+    FernsClassifier,
+    CommitteeClassifier,
+)
+ALL_LEARNERS: tuple[type[LocalClassifier], ...] = (*LEARNERS, *NEW_LEARNERS)
+
+#: Options that make a model's state quick to copy and to compare.
+SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
+    **{kind: {"n_anchors": 12, "n_neighbors": 4} for kind in LEARNERS},
+    AdditiveSVMClassifier: {"n_knots": 5},
+    MemoryClassifier: {"window": 70},
+    FernsClassifier: {"n_ferns": 8, "depth": 4},
+    CommitteeClassifier: {
+        "members": ("anchors:1", "anchors:8", "additive:5", "memory:70", "ferns:8")
+    },
+}
 
 Stream = list[tuple[dict[Any, Any], Any]]
 
@@ -29,9 +55,11 @@ def records(n: int, seed: int = 0, features: int = 3, classes: int = 3) -> Strea
     ]
 
 
-def small(kind: type[AnchorClassifier], **options: Any) -> LocalClassifier:
-    """Return a model with few anchors: its state is quick to copy and to compare."""
-    return kind(**({"n_anchors": 12, "n_neighbors": 4} | options))
+def small(kind: type[LocalClassifier], **options: Any) -> LocalClassifier:
+    """Return a model with little in it: its state is quick to copy and to compare."""
+    make: Any = kind
+    model: LocalClassifier = make(**(SMALL[kind] | options))
+    return model
 
 
 def taught(

@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_llsvm import LCCClassifier, SAPLClassifier
-from stream_llsvm.learners.anchored import AnchorClassifier
-from tests.learners.support import LEARNERS, everything, small, taught
+from stream_llsvm.learners.base import LocalClassifier
+from tests.learners.support import ALL_LEARNERS, everything, small, taught
 
 Frame = Callable[[dict[str, NDArray[np.float64]]], Any]
 
@@ -51,8 +51,8 @@ def rows_of(columns: dict[str, NDArray[np.float64]]) -> list[dict[str, float]]:
 
 
 @pytest.mark.parametrize("backend", FRAMES)
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_learn_many_is_row_by_row(kind: type[AnchorClassifier], backend: str) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_learn_many_is_row_by_row(kind: type[LocalClassifier], backend: str) -> None:
     one, many, tested = small(kind), small(kind), small(kind)
     for columns, labels in blocks(1):
         frame = FRAMES[backend](columns)
@@ -68,8 +68,8 @@ def test_learn_many_is_row_by_row(kind: type[AnchorClassifier], backend: str) ->
         assert told == [one.predict_one(x) for x in rows_of(columns)]
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_an_array_is_records_named_by_position(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_an_array_is_records_named_by_position(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(300, 4)).astype(np.float32)
     y = rng.integers(0, 5, 300)
@@ -86,8 +86,8 @@ def test_an_array_is_records_named_by_position(kind: type[AnchorClassifier]) -> 
     ]
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_blocks_of_any_length_are_the_same(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_blocks_of_any_length_are_the_same(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(700, 3)), rng.integers(0, 3, 700)
     whole, cut = small(kind), small(kind)
@@ -100,8 +100,8 @@ def test_blocks_of_any_length_are_the_same(kind: type[AnchorClassifier]) -> None
     assert everything(whole) == everything(cut)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_wide_sparse_frames_are_row_by_row(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_wide_sparse_frames_are_row_by_row(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(4)
     one, many = small(kind), small(kind)
     for _ in range(30):
@@ -117,8 +117,8 @@ def test_wide_sparse_frames_are_row_by_row(kind: type[AnchorClassifier]) -> None
     assert many._memory is not None and many._memory.width > 100
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_weights_by_row(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_weights_by_row(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
     w = rng.choice([0.0, 0.5, 1.0, 3.0], 200)
@@ -143,8 +143,8 @@ def test_weights_come_in_any_series(weights: Callable[[list[float]], Any]) -> No
     assert everything(model) == everything(plain)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_a_weight_of_zero_changes_nothing_at_all(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_a_weight_of_zero_changes_nothing_at_all(kind: type[LocalClassifier]) -> None:
     model, twin = small(kind), small(kind)
     model.learn_one({"new": 1.0}, "new", w=0)
     model.learn_many(pd.DataFrame({"new": [1.0, 2.0]}), ["a", "b"], w=0.0)
@@ -167,7 +167,7 @@ def test_a_weight_of_zero_changes_nothing_at_all(kind: type[AnchorClassifier]) -
 
 
 def test_nothing_to_learn_is_learned() -> None:
-    for kind in LEARNERS:
+    for kind in ALL_LEARNERS:
         model = taught(small(kind), [({"a": 1.0}, 0)])
         before = everything(model)
         empty = pd.DataFrame({"b": np.zeros(0)})

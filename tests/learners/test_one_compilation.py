@@ -17,9 +17,8 @@ import pytest
 from stream_llsvm import load_model
 from stream_llsvm.kernels.run import run
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
-from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
-from tests.learners.support import LEARNERS, small
+from tests.learners.support import ALL_LEARNERS, SMALL, small
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 4))
@@ -49,15 +48,15 @@ def compiled() -> list[int]:
     return [len(entry.signatures) for entry in (run, observe_rows, scale_rows)]
 
 
-def begun(kind: type[AnchorClassifier]) -> LocalClassifier:
+def begun(kind: type[LocalClassifier]) -> LocalClassifier:
     model = small(kind)
     model.warm_start(X, Y, epochs=1)
     return model
 
 
 @pytest.mark.parametrize("X", BATCHES.values(), ids=BATCHES)
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_batches(kind: type[AnchorClassifier], X: Any) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_batches(kind: type[LocalClassifier], X: Any) -> None:
     model = begun(kind)
     before = compiled()
     y = Y[: len(X)]
@@ -70,8 +69,19 @@ def test_batches(kind: type[AnchorClassifier], X: Any) -> None:
     assert compiled() == before
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_records_wide_and_sparse(kind: type[AnchorClassifier], tmp_path: Path) -> None:
+ROOM_TO_SPARE = pytest.mark.xfail(
+    strict=True, reason="explain_one fails if there is room for features that nobody has seen"
+)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=ROOM_TO_SPARE if "anchors" in str(SMALL[kind]) else ())
+        for kind in ALL_LEARNERS
+    ],
+)
+def test_records_wide_and_sparse(kind: type[LocalClassifier], tmp_path: Path) -> None:
     model = begun(kind)
     before = compiled()
     model.learn_one({0: 1, 1: True, 2: None, 3: np.float32(2)}, 1, w=3)

@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 from river import base, checks, compose, datasets, evaluate, metrics, preprocessing
 
-from stream_llsvm import SAPLClassifier
-from stream_llsvm.learners.anchored import AnchorClassifier
+from stream_llsvm import AdditiveSVMClassifier, CommitteeClassifier, SAPLClassifier
 from stream_llsvm.learners.base import LocalClassifier
-from tests.learners.support import LEARNERS, everything, records, small, taught
+from tests.learners.support import ALL_LEARNERS, SMALL, everything, records, small, taught
 
 
 def all_checks() -> Iterator[Any]:
-    for kind in LEARNERS:
+    for kind in ALL_LEARNERS:
         model = kind()
         for i, check in enumerate(checks.yield_checks(model)):
             name = getattr(check, "__name__", str(check))
@@ -28,7 +27,7 @@ def all_checks() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("kind", "check"), list(all_checks()))
-def test_river_checks(kind: type[AnchorClassifier], check: Callable[[Any], None]) -> None:
+def test_river_checks(kind: type[LocalClassifier], check: Callable[[Any], None]) -> None:
     check(kind().clone())
 
 
@@ -49,10 +48,10 @@ def united(model: LocalClassifier) -> Any:
     )
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", [SAPLClassifier, CommitteeClassifier])
 @pytest.mark.parametrize("pipeline", [scaled, united])
 def test_river_checks_in_pipelines(
-    kind: type[AnchorClassifier], pipeline: Callable[[LocalClassifier], Any]
+    kind: type[LocalClassifier], pipeline: Callable[[LocalClassifier], Any]
 ) -> None:
     model = pipeline(kind())
     for check in checks.yield_checks(model):
@@ -74,16 +73,16 @@ ON_A_STREAM = [
 ]
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
 @pytest.mark.parametrize("check", ON_A_STREAM, ids=lambda check: check.__name__)
 def test_river_checks_behind_an_encoder(
-    kind: type[AnchorClassifier], check: Callable[..., None]
+    kind: type[LocalClassifier], check: Callable[..., None]
 ) -> None:
     check(preprocessing.OneHotEncoder() | kind(), dataset=datasets.Phishing().take(200))
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_a_pipeline_learns_words_and_numbers(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", [k for k in ALL_LEARNERS if k is not AdditiveSVMClassifier])
+def test_a_pipeline_learns_words_and_numbers(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(0)
     model = encoded(kind())
     right = 0
@@ -107,41 +106,36 @@ def test_text_as_a_bag_of_words() -> None:
     assert model.predict_one("lunch with you") == "ham"
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
 @pytest.mark.parametrize("delay", [None, 1, 50])
 def test_progressive_validation_with_delayed_labels(
-    kind: type[AnchorClassifier], delay: int | None
+    kind: type[LocalClassifier], delay: int | None
 ) -> None:
     stream = datasets.Bananas().take(1_500)
     score = evaluate.progressive_val_score(stream, kind(), metrics.Accuracy(), delay=delay)
-    assert score.get() > 0.75
+    # No sum of curves follows the bananas.
+    assert score.get() > (0.65 if kind is AdditiveSVMClassifier else 0.75)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_clone_is_new_and_keeps_the_options(kind: type[AnchorClassifier]) -> None:
-    options: dict[str, Any] = {
-        "n_anchors": 7,
-        "n_neighbors": 2,
-        "loss": "hinge",
-        "step_size": 0.5,
-        "seed": 3,
-    }
-    model = taught(kind(**options), records(50))
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_clone_is_new_and_keeps_the_options(kind: type[LocalClassifier]) -> None:
+    model = taught(small(kind, seed=3, standardize=False), records(50))
     clone = model.clone()
-    assert clone._get_params() == model._get_params()
+    assert clone._get_params() == model._get_params() != kind()._get_params()
     assert clone.classes == clone.features == ()
     assert clone.predict_one({"f0": 1.0}) is None
     assert everything(taught(clone, records(50))) == everything(model)
-    with pytest.raises(ValueError, match="n_anchors must be a whole number from 1"):
-        model.clone({"n_anchors": 0})
+    with pytest.raises(ValueError, match="max_mb must be a whole number from 1"):
+        model.clone({"max_mb": 0})
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_options_of_a_live_model_cannot_change(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_options_of_a_live_model_cannot_change(kind: type[LocalClassifier]) -> None:
     model = taught(kind(), records(10))
     before = everything(model)
-    with pytest.raises(ValueError, match="not a mutable attribute"):
-        model.mutate({"n_anchors": 5})
+    for option, value in SMALL[kind].items():
+        with pytest.raises(ValueError, match="not a mutable attribute"):
+            model.mutate({option: value})
     model.mutate({})
     assert everything(model) == before
 
@@ -152,10 +146,10 @@ def pickled(model: LocalClassifier) -> LocalClassifier:
     return copied
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
 def test_a_copy_goes_on_to_the_bit(
-    kind: type[AnchorClassifier], copied: Callable[[LocalClassifier], LocalClassifier]
+    kind: type[LocalClassifier], copied: Callable[[LocalClassifier], LocalClassifier]
 ) -> None:
     stream = records(300)
     model = taught(small(kind), stream[:150])
@@ -176,7 +170,7 @@ def test_a_copy_goes_on_to_the_bit(
 
 
 def test_the_learners_are_rivers() -> None:
-    for kind in LEARNERS:
+    for kind in ALL_LEARNERS:
         assert issubclass(kind, base.Classifier)
         assert issubclass(kind, base.MiniBatchClassifier)
         assert kind()._multiclass

@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 from river import datasets
 
-from stream_llsvm import SAPLClassifier
-from stream_llsvm.learners.anchored import AnchorClassifier
-from tests.learners.support import LEARNERS, everything, records, small, sound, taught
+from stream_llsvm import AdditiveSVMClassifier, FernsClassifier, SAPLClassifier
+from stream_llsvm.learners.base import LocalClassifier
+from tests.learners.support import ALL_LEARNERS, LEARNERS, everything, records, small, sound, taught
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
@@ -31,7 +31,7 @@ def bananas() -> Arrays:
 )
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_several_passes_beat_one(
-    kind: type[AnchorClassifier], dataset: type[Any], gain: float, floor: float
+    kind: type[LocalClassifier], dataset: type[Any], gain: float, floor: float
 ) -> None:
     stream = list(dataset())
     X = np.array([list(x.values()) for x, _ in stream], dtype=np.float64)
@@ -49,8 +49,8 @@ def test_several_passes_beat_one(
     assert np.mean(warm) > floor
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_the_seed_decides(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_the_seed_decides(kind: type[LocalClassifier], bananas: Arrays) -> None:
     X, y = bananas[0][:500], bananas[1][:500]
     models = [small(kind, seed=seed) for seed in (1, 1, 2)]
     for model in models:
@@ -60,7 +60,7 @@ def test_the_seed_decides(kind: type[AnchorClassifier], bananas: Arrays) -> None
 
 
 @pytest.mark.parametrize("kind", LEARNERS)
-def test_it_goes_on_live(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+def test_it_goes_on_live(kind: type[LocalClassifier], bananas: Arrays) -> None:
     X, y = bananas
     model, cold = kind(), kind()
     model.warm_start(X[:2_000], y[:2_000], epochs=5)
@@ -79,34 +79,36 @@ def test_it_goes_on_live(kind: type[AnchorClassifier], bananas: Arrays) -> None:
     assert np.mean(told[-1_000:] == ~y[-1_000:]) > 0.8
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_a_live_model_can_learn_history(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_a_live_model_can_learn_history(kind: type[LocalClassifier], bananas: Arrays) -> None:
     X, y = bananas
     model = kind()
     model.learn_many(X[:1_000], y[:1_000])
     before = len(model.anchors)
     model.warm_start(X[1_000:2_000], y[1_000:2_000], epochs=3)
     assert len(model.anchors) >= before, "anchors that are there stay"
-    assert np.mean(model.predict_many(X[3_000:]) == y[3_000:]) > 0.86
+    floor = 0.65 if kind is AdditiveSVMClassifier else 0.86  # no sum of curves follows bananas
+    assert np.mean(model.predict_many(X[3_000:]) == y[3_000:]) > floor
     model.warm_start(pd.DataFrame({"new": [1.0, 2.0]}), ["third", "fourth"], epochs=2)
     assert model.classes[2:] == ("third", "fourth") and "new" in model.features
     assert sound(model)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 11])
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_short_histories(kind: type[AnchorClassifier], n: int) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_short_histories(kind: type[LocalClassifier], n: int) -> None:
     model = kind()
     model.warm_start(np.arange(2.0 * n).reshape(n, 2), [f"class {i % 3}" for i in range(n)])
     assert sound(model)
     assert model.predict_one({0: 0.0, 1: 1.0}) in model.classes
-    assert 1 <= len(model.anchors) <= model._get_params()["n_anchors"]
+    if kind in LEARNERS:
+        assert 1 <= len(model.anchors) <= model._get_params()["n_anchors"]
     taught(model, [({0: 1.0, 1: 2.0}, "class 9")] * 20)
     assert sound(model)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_gaps_and_features_that_say_nothing(kind: type[AnchorClassifier], bananas: Arrays) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_gaps_and_features_that_say_nothing(kind: type[LocalClassifier], bananas: Arrays) -> None:
     X, y = bananas[0][:2_000].copy(), bananas[1][:2_000]
     X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     frame = pd.DataFrame(X, columns=["a", "b"])
@@ -114,21 +116,24 @@ def test_gaps_and_features_that_say_nothing(kind: type[AnchorClassifier], banana
     model = kind()
     model.warm_start(padded, y, epochs=5)
     assert sound(model)
-    assert np.mean(model.predict_many(padded).to_numpy() == y) > 0.84
+    floor = 0.65 if kind is AdditiveSVMClassifier else 0.84
+    assert np.mean(model.predict_many(padded).to_numpy() == y) > floor
     for anchor in model.anchors:
         assert anchor.position["constant"] == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_all_rows_alike(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_all_rows_alike(kind: type[LocalClassifier]) -> None:
     model = kind()
     model.warm_start(np.ones((50, 3)), ["x"] * 50, epochs=3)
-    assert len(model.anchors) == 1 and sound(model)
+    assert sound(model)
+    if kind in LEARNERS:
+        assert len(model.anchors) == 1
     assert model.predict_one({0: 1.0}) == "x"
 
 
-@pytest.mark.parametrize("kind", LEARNERS)
-def test_a_frame_that_names_few_of_many_features(kind: type[AnchorClassifier]) -> None:
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_a_frame_that_names_few_of_many_features(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(0)
     model = small(kind)
     for i in range(20):
@@ -138,7 +143,9 @@ def test_a_frame_that_names_few_of_many_features(kind: type[AnchorClassifier]) -
     model.warm_start(frame, y, epochs=4)
     assert sound(model)
     assert len(model.features) == 200
-    assert np.mean(model.predict_many(frame).to_numpy() == y) > 0.9
+    # Ferns draw their first features blindly, and five of two hundred are worth asking.
+    floor = 0.75 if kind is FernsClassifier else 0.9
+    assert np.mean(model.predict_many(frame).to_numpy() == y) > floor
 
 
 def test_history_in_frames_of_columns_in_any_order() -> None:

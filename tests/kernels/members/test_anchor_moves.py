@@ -11,8 +11,9 @@ from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOSSES, OVR
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.members.anchors import Anchors
-from tests.oracle_compare import Kernels, close, member, paper, stream
+from tests.oracle_compare import Kernels, member, paper, stream
 from tests.oracle_parts import Array
+from tests.oracle_state import close
 
 PAPERS = {"ll-svm": kernel.PAPER_LLSVM, "llc-sapl": kernel.PAPER_SAPL}
 

@@ -1,0 +1,64 @@
+"""A source that is a list: for examples and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_llsvm.connectors.base import Batch, Place, Position
+
+
+class ListSource:
+    """Records that are in memory already.
+
+    Parameters
+    ----------
+    records
+        ``{feature: value}`` each, with the label among them.
+    label
+        Which field is the label; a record that does not have it has no label.
+    key
+        Which field is the key, if any.
+
+    """
+
+    name = "a list"
+
+    def __init__(
+        self, records: Sequence[Mapping[str, Any]], label: str, key: str | None = None
+    ) -> None:
+        self.records, self.label, self.key = records, label, key
+        self._next = 0
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        """Return the next records, at most so many; None at the end."""
+        rows = self.records[self._next : self._next + max_records]
+        if not rows:
+            return None
+        first = self._next
+        self._next += len(rows)
+        left_out = (self.label, self.key)
+        return Batch(
+            labels=[row.get(self.label) for row in rows],
+            places=[Place(self.name, None, first + i + 1) for i in range(len(rows))],
+            position=self.position,
+            records=[{k: v for k, v in row.items() if k not in left_out} for row in rows],
+            keys=None if self.key is None else [row.get(self.key) for row in rows],
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether all records have been handed out."""
+        return self._next >= len(self.records)
+
+    @property
+    def position(self) -> Position:
+        """How many records have been handed out."""
+        return {"records": self._next}
+
+    def seek(self, position: Position) -> None:
+        """Continue behind this position."""
+        self._next = position["records"]
+
+    def close(self) -> None:
+        """Nothing is open."""

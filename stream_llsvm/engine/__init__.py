@@ -1,0 +1,1 @@
+"""The engine: records in, predictions out, every record learned exactly once."""

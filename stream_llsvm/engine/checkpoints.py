@@ -1,0 +1,155 @@
+"""A folder of checkpoints: each whole or not at all, the last few kept, one owner at a time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from stream_llsvm.model_file import ModelFileError, read, write
+
+_NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
+
+
+class CheckpointError(Exception):
+    """The folder cannot be used; the text says why, and what to do."""
+
+
+class Found(NamedTuple):
+    """A checkpoint that was read, its number, and what had to be passed over to find it."""
+
+    number: int
+    payload: dict[str, Any]
+    skipped: list[str]
+
+
+class Checkpoints:
+    """Checkpoints in a folder, written by a thread of their own.
+
+    Parameters
+    ----------
+    folder
+        Where; it is made if it is not there. Locked until `close`.
+    keep
+        How many are kept, at least two: the last may not hold yet when it is written.
+    on_error
+        Called, from the writing thread, when a checkpoint could not be written. The older ones
+        are as good as before, and the next one is tried as usual.
+
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        keep: int = 3,
+        on_error: Callable[[OSError], None] | None = None,
+    ) -> None:
+        self.folder, self.keep = Path(folder), max(2, keep)
+        self._on_error = on_error
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self.folder)
+        except OSError as error:
+            raise CheckpointError(f"cannot use {self.folder} for checkpoints: {error}") from None
+        for rest in self.folder.glob(".model-*.tmp"):  # of a process that was killed on the way
+            rest.unlink(missing_ok=True)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._pending: Future[None] | None = None
+        self.number = max(self._numbers(), default=0)
+        self.failures = 0
+
+    def _numbers(self) -> list[int]:
+        matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(match[1]) for match in matches if match)
+
+    def path(self, number: int) -> Path:
+        """Return where a checkpoint lies."""
+        return self.folder / f"checkpoint-{number:010}.llsvm"
+
+    def newest_first(self) -> Iterator[Found]:
+        """Yield the checkpoints that can be read; what cannot is named in those that follow.
+
+        Raises CheckpointError if there are some and none can be read: to begin anew would be to
+        forget what they hold.
+        """
+        skipped: list[str] = []
+        readable = False
+        for number in reversed(self._numbers()):
+            try:
+                payload = read(self.path(number))
+            except (ModelFileError, OSError) as error:
+                skipped.append(f"{self.path(number)}: {error}")
+                continue
+            readable = True
+            yield Found(number, payload, list(skipped))
+        if skipped and not readable:
+            raise CheckpointError(
+                f"no checkpoint in {self.folder} can be read: {'; '.join(skipped)}. "
+                "Move them away to begin anew"
+            )
+
+    def write(self, payload: Mapping[str, Any], *, wait: bool = False) -> int | None:
+        """Write a checkpoint; None if the last one is still being written.
+
+        The payload must not change any more. With ``wait`` the file is on disk on return, and an
+        OSError is raised if it could not be.
+        """
+        if self._pending is not None and not (wait or self._pending.done()):
+            return None
+        if self._pending is not None:
+            self._pending.result()
+        self.number += 1
+        if wait:
+            self._write_now(self.number, payload)
+        else:
+            self._pending = self._writer.submit(self._try, self.number, payload)
+        return self.number
+
+    def _try(self, number: int, payload: Mapping[str, Any]) -> None:
+        try:
+            self._write_now(number, payload)
+        except OSError as error:
+            self.failures += 1
+            if self._on_error is not None:
+                self._on_error(error)
+
+    def _write_now(self, number: int, payload: Mapping[str, Any]) -> None:
+        write(self.path(number), payload)
+        for old in self._numbers()[: -self.keep]:
+            with contextlib.suppress(OSError):
+                self.path(old).unlink()
+
+    def finish(self) -> None:
+        """Wait for the checkpoint that is being written."""
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+
+    def close(self) -> None:
+        """Finish, and let others use the folder."""
+        self.finish()
+        self._writer.shutdown()
+        os.close(self._lock)
+
+
+def _locked(folder: Path) -> int:
+    """Lock the folder for this process; the kernel lets go when it ends, however it ends."""
+    path = folder / "lock"
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        holder = os.read(lock, 200).decode("utf-8", "replace").strip() or "another process"
+        os.close(lock)
+        raise CheckpointError(
+            f"{folder} is in use by {holder}: stop that one, or choose another folder"
+        ) from None
+    os.ftruncate(lock, 0)
+    os.write(lock, f"process {os.getpid()} on {socket.gethostname()}".encode())
+    return lock

@@ -1,0 +1,223 @@
+"""The engine: poll, predict, score, learn, write, checkpoint; each record learned exactly once.
+
+One thread owns the model and does all of this in order; another only reads ahead, so that decoding
+and learning overlap. What has been learned and where the source stood are written together: after
+any crash the engine goes on with the record behind the last one that its model has seen.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from river import base
+
+from stream_llsvm.connectors.base import (
+    Batch,
+    DeadLetters,
+    Position,
+    Rejected,
+    Result,
+    Sink,
+    Source,
+    TransactionalSink,
+)
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.keeping import EngineError, continued, saved
+from stream_llsvm.engine.late import LateLabels
+from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.progress import Progress
+from stream_llsvm.engine.reading import ReadAhead
+from stream_llsvm.engine.rejects import Rejects, TooManyRejected
+from stream_llsvm.engine.scores import WINDOW
+from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.learners.committee import CommitteeClassifier
+
+
+class Engine:
+    """Learn a stream: from a source, with a model, to a sink.
+
+    Parameters
+    ----------
+    source
+        Where records come from.
+    model
+        Any of river's classifiers; a `CommitteeClassifier` if None. Where a run is continued, the
+        model is the one in the checkpoint.
+    sink
+        Where predictions go, if anywhere.
+    dead_letters
+        Where records go that cannot be read.
+    labels
+        A second source, of labels that come later: its records name a key and a label.
+    waiting
+        How many records may wait for such labels, and how long.
+    checkpoints
+        The run continues where the last one with this folder stopped, whatever stopped it.
+    every
+        Seconds between two checkpoints.
+    max_batch
+        How many records are taken at once.
+    max_rejected_ratio
+        The run stops when more than this share of the records cannot be used.
+    detector
+        Which of river's drift detectors watches the errors; ADWIN if "adwin", none if None.
+    window
+        How many of the last records the windowed scores look at.
+    clock
+        Tells the time in seconds, for what waits.
+
+    Examples
+    --------
+    >>> from stream_llsvm import Engine, LLSVMClassifier
+    >>> from stream_llsvm.connectors.memory import ListSource
+    >>> records = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(500)]
+    >>> engine = Engine(ListSource(records, label="y"), LLSVMClassifier())
+    >>> report = engine.run()
+    >>> report["learned"], report["scores"]["cumulative"]["accuracy"] > 0.9
+    (500, True)
+
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        model: base.Classifier | None = None,
+        *,
+        sink: Sink | None = None,
+        dead_letters: DeadLetters | None = None,
+        labels: Source | None = None,
+        waiting: Waiting | None = None,
+        checkpoints: Checkpoints | None = None,
+        every: float = 60.0,
+        max_batch: int = 1_000,
+        max_rejected_ratio: float = 0.5,
+        detector: str | base.DriftDetector | None = "adwin",
+        window: int = WINDOW,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.source, self.sink = source, sink
+        self.learner = Learner(CommitteeClassifier() if model is None else model)
+        self.progress = Progress(window, _detector(detector))
+        self.rejects = Rejects(dead_letters, max_rejected_ratio)
+        self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
+        self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
+        self.position: Position | None = None
+        self._stop = threading.Event()
+        if checkpoints is not None:
+            continued(self, checkpoints)
+
+    @property
+    def model(self) -> base.Classifier:
+        """The model, as it has learned so far. Only the thread that runs the engine may use it."""
+        return self.learner.model
+
+    def run(self, max_records: int | None = None) -> dict[str, Any]:
+        """Learn until the source ends, `stop` is called, or so many records have come."""
+        self._stop.clear()
+        due = time.monotonic() + self.every
+        end = None if max_records is None else self.progress.counts["records"] + max_records
+        with ReadAhead(self.source, self.max_batch) as batches:
+            while not (self._stop.is_set() or batches.ended):
+                if self.late is not None:
+                    self.late.take(self.max_batch, self.learner, self.progress, self.rejects)
+                batch = batches.next()
+                if batch is not None:
+                    self._take(batch)
+                if end is not None and self.progress.counts["records"] >= end:
+                    break
+                if self.checkpoints is not None and time.monotonic() >= due:
+                    self.checkpoint()
+                    due = time.monotonic() + self.every
+        self._finish()
+        return self.report()
+
+    def stop(self) -> None:
+        """Stop after the batch that is being learned; safe to call from a signal handler."""
+        self._stop.set()
+
+    def _take(self, batch: Batch) -> None:
+        self.rejects.take(batch.rejected)
+        if len(batch) > 0:
+            if batch.names is not None and batch.values is not None:
+                answers = self.learner.block(batch.names, batch.values, batch.labels)
+            else:
+                answers = self.learner.records(batch.records or [], batch.labels)
+            self.rejects.take(
+                Rejected(batch.places[i], "refused by the model", why, b"")
+                for i, why in answers.refused.items()
+            )
+            self.progress.score(batch.labels, answers)
+            if self.late is not None:
+                self.late.hold(batch, answers, self.learner, self.progress)
+            self._write(batch, answers)
+            self.progress.counts["predicted"] += len(batch) - len(answers.refused)
+        self.progress.counts["records"] += len(batch) + len(batch.rejected)
+        self.position = batch.position
+        try:
+            self.rejects.check(self.progress.counts["predicted"])
+        except TooManyRejected as error:
+            raise EngineError(str(error)) from None
+
+    def _write(self, batch: Batch, answers: Answers) -> None:
+        if self.sink is None:
+            return
+        keys = batch.keys or [None] * len(batch)
+        rows = zip(batch.places, keys, batch.labels, answers.labels, answers.sure, strict=True)
+        self.sink.write(
+            [
+                Result(place, key, label, told, None if told is None else {told: float(sure)})
+                for i, (place, key, label, told, sure) in enumerate(rows)
+                if i not in answers.refused
+            ]
+        )
+
+    def checkpoint(self, *, wait: bool = False) -> None:
+        """Write model, position, scores and waiting labels together.
+
+        With a transactional sink the checkpoint is on disk before the predictions are shown: after
+        a crash between the two, the position that the broker keeps tells which one holds.
+        """
+        assert self.checkpoints is not None
+        sink = self.sink if isinstance(self.sink, TransactionalSink) else None
+        self._flush()
+        try:
+            number = self.checkpoints.write(saved(self), wait=wait or sink is not None)
+        except OSError as error:
+            self.progress.note("checkpoint failed", str(error))
+            return
+        if sink is not None:
+            sink.commit(self.position)
+        if number is not None:
+            self.progress.note("checkpoint", f"number {number}")
+
+    def _flush(self) -> None:
+        for sink in (self.sink, self.rejects.letters):
+            if sink is not None:
+                sink.flush()
+
+    def _finish(self) -> None:
+        if self.checkpoints is None:
+            self._flush()
+        else:
+            self.checkpoints.finish()
+            self.checkpoint(wait=True)
+
+    def report(self) -> dict[str, Any]:
+        """Return counts and scores."""
+        late = {} if self.late is None else {"waiting": self.late.waiting.report()}
+        return self.progress.report() | {"rejected": dict(self.rejects.counts)} | late
+
+
+def _detector(chosen: str | base.DriftDetector | None) -> base.DriftDetector | None:
+    if not isinstance(chosen, str):
+        return chosen
+    if chosen != "adwin":
+        raise EngineError(
+            f'detector must be "adwin", one of river.drift\'s, or None: got {chosen!r}'
+        )
+    from river import drift  # late: it brings much with it
+
+    return drift.ADWIN()

@@ -1,0 +1,93 @@
+"""What a checkpoint of a run holds, and how a run continues from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_llsvm.connectors.base import Rollback, TransactionalSink
+from stream_llsvm.engine.checkpoints import Checkpoints, Found
+from stream_llsvm.engine.learner import Learner
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.saving import from_payload
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+
+
+class EngineError(Exception):
+    """The run cannot go on; the text says why, and what to do."""
+
+
+def saved(engine: Engine) -> dict[str, Any]:
+    """Return what a checkpoint holds; nothing in it changes while the run goes on."""
+    model = engine.model
+    assert isinstance(model, LocalClassifier)
+    memory = model._memory
+    state = None if memory is None else memory.state.view(np.uint8).copy()
+    late = engine.late
+    return {
+        "model": model._payload() | {"state": state},
+        "position": engine.position,
+        "progress": engine.progress.payload(),
+        "rejected": dict(engine.rejects.counts),
+        "late": None if late is None else {
+            "position": late.position, "waiting": late.waiting.payload(),
+        },
+        "written": [
+            each.written if isinstance(each, Rollback) else None for each in _outputs(engine)
+        ],
+    }  # fmt: skip
+
+
+def continued(engine: Engine, checkpoints: Checkpoints) -> None:
+    """Let the engine continue from the newest checkpoint that holds, if there is one."""
+    if not isinstance(engine.model, LocalClassifier):
+        raise EngineError(
+            "checkpoints need one of this package's classifiers: others have no file format that "
+            "is safe to read"
+        )
+    found = _newest(engine, checkpoints)
+    if found is None:
+        return
+    for text in found.skipped:
+        engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
+    payload = found.payload
+    engine.learner = Learner(from_payload(payload["model"]))
+    engine.progress.restore(payload["progress"])
+    engine.rejects.counts.update(payload["rejected"])
+    engine.position = payload["position"]
+    if engine.position is not None:
+        engine.source.seek(engine.position)
+    if engine.late is not None and payload["late"] is not None:
+        engine.late.waiting.restore(payload["late"]["waiting"])
+        engine.late.position = payload["late"]["position"]
+        if engine.late.position is not None:
+            engine.late.source.seek(engine.late.position)
+    for each, written in zip(_outputs(engine), payload["written"], strict=True):
+        if isinstance(each, Rollback) and written is not None:
+            each.truncate(written)
+    records = engine.progress.counts["records"]
+    engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+
+
+def _outputs(engine: Engine) -> tuple[object, object]:
+    return engine.sink, engine.rejects.letters
+
+
+def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
+    """Return the newest checkpoint that can be read and whose predictions were committed."""
+    if not isinstance(engine.sink, TransactionalSink):
+        return next(checkpoints.newest_first(), None)
+    committed = engine.sink.committed_offsets()
+    for found in checkpoints.newest_first():
+        if found.payload["position"] == committed:
+            return found
+    if committed:
+        raise EngineError(
+            f"predictions were committed up to {committed}, and no checkpoint in "
+            f"{checkpoints.folder} stands there: restore the folder, or start with a new one and "
+            "another transactional id"
+        )
+    return None

@@ -1,0 +1,79 @@
+"""How the engine asks and teaches a model: ours in blocks, others of river record by record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from stream_llsvm.learners.base import LocalClassifier
+
+Floats = NDArray[np.float64]
+
+
+class Answers(NamedTuple):
+    """What was predicted before each record was learned.
+
+    ``sure`` is the probability given to the prediction, ``truth`` that given to the true label (0
+    where there is none); ``refused`` says which records the model would not take, and why.
+    """
+
+    labels: list[Any]
+    sure: Floats
+    truth: Floats
+    refused: dict[int, str]
+
+
+class Learner:
+    """A classifier, asked for each record and then taught it if it has a label."""
+
+    def __init__(self, model: base.Classifier) -> None:
+        self.model = model
+
+    def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:
+        """Predict and learn records that all have the same features; NaN is a missing value."""
+        model = self.model
+        if not isinstance(model, LocalClassifier):
+            return self.records(_named(names, values), labels)
+        n = len(labels)
+        sure = np.zeros((n, 2))
+        importance = np.array([0.0 if y is None else 1.0 for y in labels])
+        try:
+            if importance.any():
+                codes = model._test_then_learn_rows(names, values, labels, importance, sure)
+            else:
+                proba, codes = model._proba_of(names, values)
+                sure[:, 0] = proba.max(axis=1, initial=0.0)
+        except ValueError:  # it refused before anything was learned: find out which record
+            return self.records(_named(names, values), labels)
+        known = model.classes
+        answers = [known[code] if code >= 0 else None for code in codes.tolist()]
+        return Answers(answers, sure[:, 0], sure[:, 1], {})
+
+    def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
+        """Predict and learn records one by one."""
+        n = len(records)
+        answers = Answers([None] * n, np.zeros(n), np.zeros(n), {})
+        for i, (x, label) in enumerate(zip(records, labels, strict=True)):
+            try:
+                proba = self.model.predict_proba_one(x)
+                if label is not None:
+                    self.model.learn_one(x, label)
+            except (ValueError, TypeError) as error:
+                answers.refused[i] = str(error)
+                continue
+            if proba:
+                best = max(proba, key=proba.__getitem__)
+                answers.labels[i], answers.sure[i] = best, proba[best]
+                answers.truth[i] = proba.get(label, 0.0)
+        return answers
+
+
+def _named(names: tuple[str, ...], values: Floats) -> list[dict[Any, Any]]:
+    """Return rows as records; what is missing is not named."""
+    rows = values.tolist()
+    return [{k: v for k, v in zip(names, row, strict=True) if not math.isnan(v)} for row in rows]

@@ -1,0 +1,74 @@
+"""Read ahead: a thread polls and decodes the next batches while the last is being learned."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from typing import Self
+
+from stream_llsvm.connectors.base import Batch, Source
+
+_AHEAD = 2  # batches
+_IDLE = 0.2  # seconds between two looks at whether to stop
+
+
+class ReadAhead:
+    """The batches of a source, in order; use it as a context, so that its thread ends.
+
+    Parameters
+    ----------
+    source
+        What is read. Only this thread may touch it meanwhile.
+    max_batch
+        How many records are polled at once.
+
+    """
+
+    def __init__(self, source: Source, max_batch: int) -> None:
+        self._source, self._max_batch = source, max_batch
+        self._ready: queue.Queue[Batch | Exception | None] = queue.Queue(_AHEAD)
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._read, name="reader", daemon=True)
+        self.ended = False
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def next(self) -> Batch | None:
+        """Return the next batch; None if none came within a moment, or `ended` is true.
+
+        What went wrong in the source is raised here.
+        """
+        try:
+            batch = self._ready.get(timeout=_IDLE)
+        except queue.Empty:
+            return None
+        if isinstance(batch, Exception):
+            raise batch
+        self.ended = batch is None
+        return batch
+
+    def _read(self) -> None:
+        try:
+            while not self._done.is_set():
+                batch = self._source.poll(self._max_batch, _IDLE)
+                if batch is not None:
+                    self._put(batch)
+                elif self._source.ended:
+                    self._put(None)
+                    return
+        except Exception as error:
+            self._put(error)
+
+    def _put(self, item: Batch | Exception | None) -> None:
+        while not self._done.is_set():
+            try:
+                self._ready.put(item, timeout=_IDLE)
+            except queue.Full:
+                continue
+            return

@@ -1,0 +1,52 @@
+"""Records that could not be used: counted by reason, kept as dead letters, and bounded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from stream_llsvm.connectors.base import DeadLetters, Rejected
+
+_SHOWN = 3
+_JUDGED_FROM = 100
+
+
+class TooManyRejected(Exception):
+    """Most of what comes cannot be used; the text shows the first."""
+
+
+class Rejects:
+    """What was rejected so far.
+
+    Parameters
+    ----------
+    letters
+        Where rejected records are kept, if anywhere.
+    max_ratio
+        The share of all records from which on `check` raises.
+
+    """
+
+    def __init__(self, letters: DeadLetters | None, max_ratio: float) -> None:
+        self.letters, self.max_ratio = letters, max_ratio
+        self.counts: Counter[str] = Counter()
+        self.first: list[str] = []
+
+    def take(self, rejected: Iterable[Rejected]) -> None:
+        """Count and keep them."""
+        listed = list(rejected)
+        for each in listed:
+            self.counts[each.reason] += 1
+            if len(self.first) < _SHOWN:
+                self.first.append(f"{each.place}: {each.reason}: {each.detail}")
+        if listed and self.letters is not None:
+            self.letters.write(listed)
+
+    def check(self, used: int) -> None:
+        """Raise TooManyRejected if too few of all records could be used."""
+        bad = self.counts.total()
+        if bad + used >= _JUDGED_FROM and bad > self.max_ratio * (bad + used):
+            raise TooManyRejected(
+                f"{bad:,} of {bad + used:,} records could not be used, more than "
+                f"max_rejected_ratio={self.max_ratio:g} allows. The first: {'; '.join(self.first)}"
+            )

@@ -1,0 +1,171 @@
+"""How good the predictions are, each made before its record was learned.
+
+Three views of the same hits: over a window of the last records, fading, and over all. Beside them
+what answering without learning would have scored: the majority class so far, and the last label.
+Classes are numbers, in the order in which they appeared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int64]
+
+WINDOW = 1_000
+FADE = 0.999
+_FLOOR = 1e-15
+_MODEL, _MAJORITY, _LAST, _LOSS = range(4)
+
+
+class Scores:
+    """Prequential scores, from blocks of records.
+
+    Parameters
+    ----------
+    window
+        How many of the last records the windowed scores look at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = Scores(window=100)
+    >>> scores.update(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0.9, 0.4, 0.8]))
+    >>> scores.report(classes=2)["cumulative"]["accuracy"]
+    0.666...
+
+    """
+
+    def __init__(self, window: int = WINDOW) -> None:
+        self.window = window
+        self.n = 0
+        self.confusion = np.zeros((0, 0), dtype=np.int64)
+        self._recent = np.zeros((2, window), dtype=np.int64)  # truth, predicted
+        self._recent_hits = np.zeros((4, window))
+        self._sums = np.zeros(4)
+        self._fading = np.zeros(4)
+        self._faded = 0.0
+        self._last = -1
+
+    def update(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
+        """Score a block: true classes, predicted ones (-1: none), and the truth's probability."""
+        n = len(truth)
+        if n == 0:
+            return
+        self._make_room(int(max(truth.max(), predicted.max())) + 1)
+        rows = np.zeros((4, n))
+        rows[_MODEL] = truth == predicted
+        rows[_MAJORITY] = truth == self._majorities(truth)
+        rows[_LAST] = truth == np.concatenate([[self._last], truth[:-1]])
+        rows[_LOSS] = -np.log(np.maximum(p_truth, _FLOOR))
+        told = predicted >= 0
+        np.add.at(self.confusion, (truth[told], predicted[told]), 1)
+        self._sums += rows.sum(axis=1)
+        weights = FADE ** np.arange(n - 1, -1, -1)
+        self._fading = FADE**n * self._fading + rows @ weights
+        self._faded = FADE**n * self._faded + float(weights.sum())
+        places = (self.n + np.arange(n))[-self.window :] % self.window
+        self._recent[:, places] = np.stack([truth, predicted])[:, -self.window :]
+        self._recent_hits[:, places] = rows[:, -self.window :]
+        self.n += n
+        self._last = int(truth[-1])
+
+    def _make_room(self, classes: int) -> None:
+        more = classes - len(self.confusion)
+        if more > 0:
+            self.confusion = np.pad(self.confusion, (0, more))
+
+    def _majorities(self, truth: Codes) -> Codes:
+        """Return the class that was most frequent before each record; -1 before the first."""
+        counts = self.class_counts()
+        one_hot = np.eye(len(counts), dtype=np.int64)[truth]
+        before = counts + np.cumsum(one_hot, axis=0) - one_hot
+        answer: Codes = before.argmax(axis=1)
+        if self.n == 0:
+            answer[0] = -1
+        self._counts = counts + one_hot.sum(axis=0)
+        return answer
+
+    def class_counts(self) -> Codes:
+        """Return how many records of each class there were."""
+        counts = getattr(self, "_counts", np.zeros(0, dtype=np.int64))
+        return np.pad(counts, (0, len(self.confusion) - len(counts)))
+
+    def windowed_confusion(self) -> Codes:
+        """Return (truth, predicted) counts over the window."""
+        n = min(self.n, self.window)
+        truth, predicted = self._recent[:, :n]
+        told = predicted >= 0
+        table = np.zeros_like(self.confusion)
+        np.add.at(table, (truth[told], predicted[told]), 1)
+        return table
+
+    def report(self, classes: int | None = None) -> dict[str, dict[str, float]]:
+        """Return the scores of each view; empty before the first record."""
+        if self.n == 0:
+            return {}
+        if classes is not None:
+            self._make_room(classes)
+        n = min(self.n, self.window)
+        views = {
+            "windowed": self._recent_hits[:, :n].mean(axis=1),
+            "fading": self._fading / self._faded,
+            "cumulative": self._sums / self.n,
+        }
+        tables = {"windowed": self.windowed_confusion(), "cumulative": self.confusion}
+        return {
+            name: _scores_of(means) | (_table_scores(tables[name]) if name in tables else {})
+            for name, means in views.items()
+        }
+
+    def payload(self) -> dict[str, Any]:
+        """Return everything, as plain values."""
+        return {
+            "window": self.window, "n": self.n, "confusion": self.confusion,
+            "counts": self.class_counts(), "recent": self._recent,
+            "recent_hits": self._recent_hits, "sums": self._sums, "fading": self._fading,
+            "faded": self._faded, "last": self._last,
+        }  # fmt: skip
+
+    @classmethod
+    def restored(cls, payload: Mapping[str, Any]) -> Scores:
+        """Continue from what `payload` gave."""
+        scores = cls(payload["window"])
+        scores.n, scores.confusion = payload["n"], payload["confusion"].copy()
+        scores._counts = payload["counts"].copy()
+        scores._recent, scores._recent_hits = (
+            payload[part].copy() for part in ("recent", "recent_hits")
+        )
+        scores._sums, scores._fading = payload["sums"].copy(), payload["fading"].copy()
+        scores._faded, scores._last = payload["faded"], payload["last"]
+        return scores
+
+
+def _scores_of(means: NDArray[np.float64]) -> dict[str, float]:
+    """Return accuracy against what needs no learning; kappas are 0 where nothing can be gained."""
+    accuracy, majority, last, loss = (float(v) for v in means)
+    return {
+        "accuracy": accuracy,
+        "majority": majority,
+        "no_change": last,
+        "kappa_m": (accuracy - majority) / (1 - majority) if majority < 1 else 0.0,
+        "kappa_t": (accuracy - last) / (1 - last) if last < 1 else 0.0,
+        "log_loss": loss,
+    }
+
+
+def _table_scores(table: Codes) -> dict[str, float]:
+    """Return Cohen's kappa and the mean F1 of the classes that occur."""
+    total = int(table.sum())
+    if total == 0:
+        return {"kappa": 0.0, "macro_f1": 0.0}
+    hits, truth, told = np.diag(table), table.sum(axis=1), table.sum(axis=0)
+    chance = float(truth @ told) / total**2
+    agreed = float(hits.sum()) / total
+    occur = (truth + told) > 0
+    f1 = 2 * hits[occur] / (truth + told)[occur]
+    kappa = (agreed - chance) / (1 - chance) if chance < 1 else 0.0
+    return {"kappa": kappa, "macro_f1": float(f1.mean())}

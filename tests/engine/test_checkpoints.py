@@ -1,0 +1,121 @@
+"""A folder of checkpoints, with real files, real damage and real processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_llsvm.engine import checkpoints as module
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+
+
+def newest(folder: Path) -> Any:
+    kept = Checkpoints(folder)
+    try:
+        return next(kept.newest_first(), None)
+    finally:
+        kept.close()
+
+
+def filled(folder: Path, n: int, keep: int = 3) -> None:
+    kept = Checkpoints(folder, keep=keep)
+    for i in range(1, n + 1):
+        kept.write({"i": i}, wait=True)
+    kept.close()
+
+
+def test_the_last_few_are_kept(tmp_path: Path) -> None:
+    filled(tmp_path, 5, keep=2)
+    names = sorted(p.name for p in tmp_path.glob("checkpoint-*"))
+    assert names == ["checkpoint-0000000004.llsvm", "checkpoint-0000000005.llsvm"]
+    assert newest(tmp_path).payload == {"i": 5}
+
+
+def test_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
+    filled(tmp_path, 2)
+    filled(tmp_path, 1)
+    assert newest(tmp_path).number == 3
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty"])
+def test_a_damaged_one_is_passed_over_and_named(tmp_path: Path, damage: str) -> None:
+    filled(tmp_path, 2)
+    last = tmp_path / "checkpoint-0000000002.llsvm"
+    data = bytearray(last.read_bytes())
+    if damage == "flipped":
+        data[-1] ^= 1
+    last.write_bytes(bytes({"truncated": data[:-3], "flipped": data, "empty": b""}[damage]))
+    found = newest(tmp_path)
+    assert found.payload == {"i": 1}
+    assert len(found.skipped) == 1
+    assert last.name in found.skipped[0]
+
+
+def test_when_none_can_be_read_nothing_is_begun_anew(tmp_path: Path) -> None:
+    filled(tmp_path, 2)
+    for path in tmp_path.glob("checkpoint-*"):
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match=r"can be read: .*truncated.*Move them away"):
+        newest(tmp_path)
+    assert len(list(tmp_path.glob("checkpoint-*"))) == 2
+
+
+def test_an_empty_folder_has_none(tmp_path: Path) -> None:
+    assert newest(tmp_path / "new") is None
+
+
+def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path) -> None:
+    (tmp_path / ".model-abc.tmp").write_bytes(b"half")
+    Checkpoints(tmp_path).close()
+    assert not list(tmp_path.glob(".model-*"))
+
+
+def test_a_second_owner_is_told_who_the_first_is(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path)
+    with pytest.raises(CheckpointError, match=f"in use by process {os.getpid()} on"):
+        Checkpoints(tmp_path)
+    kept.close()
+    Checkpoints(tmp_path).close()
+
+
+def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from stream_llsvm.engine.checkpoints import Checkpoints;"
+        "c = Checkpoints(sys.argv[1]); c.write({'i': 1}, wait=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    assert done.returncode == -9
+    assert newest(tmp_path).payload == {"i": 1}
+
+
+def test_a_full_disk_is_told_and_the_old_one_stays_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[OSError] = []
+    kept = Checkpoints(tmp_path, on_error=told.append)
+    kept.write({"i": 1}, wait=True)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module, "write", full)
+    kept.write({"i": 2})
+    kept.finish()
+    assert kept.failures == 1
+    assert told[0].errno == errno.ENOSPC
+    monkeypatch.undo()
+    kept.write({"i": 3})
+    kept.close()
+    assert newest(tmp_path).payload == {"i": 3}
+
+
+def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match="cannot use"):
+        Checkpoints(tmp_path / "file")

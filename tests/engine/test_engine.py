@@ -1,0 +1,251 @@
+"""The engine: every record predicted, then learned, once, whatever stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from river import tree
+
+from stream_llsvm import Engine, EngineError, LLSVMClassifier
+from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
+from stream_llsvm.connectors.memory import ListSource
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.waiting import Waiting
+from tests.learners.support import everything, taught
+
+Rows = list[dict[str, Any]]
+
+
+def rows(n: int, seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int) + (x[:, 2] > 1)
+    names = ("a", "b", "c", "y", "id")
+    parts = zip(*x.T.tolist(), y.tolist(), range(n), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in parts]
+
+
+def model() -> LLSVMClassifier:
+    return LLSVMClassifier(n_anchors=12, n_neighbors=4)
+
+
+def learned(of: Rows) -> LLSVMClassifier:
+    """Return a model that has learned the rows without any engine."""
+    fresh = model()
+    taught(fresh, [({k: r[k] for k in "abc"}, r["y"]) for r in of])
+    return fresh
+
+
+def source(of: Rows, **options: Any) -> ListSource:
+    return ListSource(of, **({"label": "y", "key": "id"} | options))
+
+
+class Kept:
+    """A sink that is a list."""
+
+    def __init__(self) -> None:
+        self.results: list[Result] = []
+        self.rejected: list[Rejected] = []
+
+    def write(self, results: Sequence[Any]) -> None:
+        for each in results:
+            (self.rejected if isinstance(each, Rejected) else self.results).append(each)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class Columns(ListSource):
+    """The same records, as columns."""
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        batch = super().poll(max_records, timeout)
+        if batch is not None:
+            assert batch.records is not None
+            batch.names = ("a", "b", "c")
+            batch.values = np.array([[r[k] for k in "abc"] for r in batch.records])
+            batch.records = None
+        return batch
+
+
+@pytest.mark.parametrize("kind", [ListSource, Columns])
+@pytest.mark.parametrize("size", [1, 37, 1_000])
+def test_the_model_has_learned_what_it_would_have_alone(kind: type[ListSource], size: int) -> None:
+    data = rows(300)
+    engine = Engine(kind(data, label="y", key="id"), model(), max_batch=size)
+    report = engine.run()
+    assert everything(engine.model) == everything(learned(data))  # type: ignore[arg-type]
+    assert report["records"] == report["learned"] == report["predicted"] == 300
+
+
+def test_each_record_is_predicted_before_it_is_learned() -> None:
+    data, sink, alone = rows(200), Kept(), model()
+    Engine(Columns(data, label="y"), model(), sink=sink, max_batch=64).run()
+    for row, result in zip(data, sink.results, strict=True):
+        x = {k: row[k] for k in "abc"}
+        assert result.prediction == alone.predict_one(x)
+        assert result.label == row["y"]
+        alone.learn_one(x, row["y"])
+
+
+@pytest.mark.parametrize("stops", [[50], [10, 10, 10], [299]])
+def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path, stops: list[int]) -> None:
+    data = rows(300)
+    for stop in [*stops, None]:
+        kept = Checkpoints(tmp_path)
+        engine = Engine(source(data), model(), checkpoints=kept, max_batch=10)
+        report = engine.run(stop)
+        kept.close()
+    assert everything(engine.model) == everything(learned(data))  # type: ignore[arg-type]
+    assert report["learned"] == 300
+    whole = Engine(source(data), model()).run()
+    assert report["scores"]["cumulative"] == pytest.approx(whole["scores"]["cumulative"])
+
+
+def test_records_without_a_label_are_only_predicted() -> None:
+    data = rows(100)
+    for row in data[::2]:
+        del row["y"]
+    sink = Kept()
+    engine = Engine(source(data), model(), sink=sink)
+    report = engine.run()
+    assert (report["predicted"], report["learned"]) == (100, 50)
+    assert everything(engine.model) == everything(learned(data[1::2]))  # type: ignore[arg-type]
+    assert len(sink.results) == 100
+
+
+def test_labels_that_come_later_are_joined_by_key() -> None:
+    data = rows(120)
+    late = [{"id": r["id"], "y": r.pop("y")} for r in data[:80]]
+    late += [{"id": "nobody's", "y": 1}]
+    engine = Engine(source(data), model(), labels=source(late), max_batch=7, waiting=Waiting(500))
+    report = engine.run()
+    while report["waiting"]["matched"] < 80:  # labels left when the records had ended
+        assert engine.late is not None
+        engine.late.take(7, engine.learner, engine.progress, engine.rejects)
+        report = engine.report()
+    assert report["learned"] == 120
+    assert report["waiting"]["records"] == 0
+
+
+def test_rejected_records_are_counted_and_kept() -> None:
+    class Poisoned(ListSource):
+        def poll(self, max_records: int, timeout: float) -> Batch | None:
+            batch = super().poll(max_records, timeout)
+            if batch is not None:
+                batch.rejected = [Rejected(Place("t", 0, 7), "not JSON", "...", b"{")]
+            return batch
+
+    letters = Kept()
+    engine = Engine(Poisoned(rows(100), "y"), model(), dead_letters=letters, max_batch=10)
+    report = engine.run()
+    assert report["rejected"] == {"not JSON": 10}
+    assert len(letters.rejected) == 10
+    assert report["records"] == 110
+
+
+def test_a_run_that_is_mostly_wrong_stops_and_shows_why() -> None:
+    data: Rows = [{"a": "text", "y": 1} for _ in range(200)]
+    with pytest.raises(EngineError, match=r"100 of 100 records.*a list:1: refused.*'text'"):
+        Engine(source(data), model(), max_batch=100).run()
+
+
+def test_a_record_that_the_model_refuses_costs_only_itself() -> None:
+    data = rows(200)
+    data[50]["a"] = "text"
+    engine = Engine(source(data, key=None), model(), max_batch=200)
+    report = engine.run()
+    assert report["rejected"] == {"refused by the model": 1}
+    assert report["learned"] == 199
+
+
+def test_any_classifier_of_river_runs_but_is_not_checkpointed(tmp_path: Path) -> None:
+    data = rows(200)
+    engine = Engine(Columns(data, label="y"), tree.HoeffdingTreeClassifier())
+    assert engine.run()["learned"] == 200
+    with pytest.raises(EngineError, match="no file format"):
+        Engine(source(data), tree.HoeffdingTreeClassifier(), checkpoints=Checkpoints(tmp_path))
+
+
+def test_drift_becomes_an_event() -> None:
+    data = rows(1_500)
+    turned = [row | {"y": 2 - row["y"]} for row in rows(1_500, seed=1)]
+    engine = Engine(source(data + turned), model())
+    assert engine.run()["drifts"] >= 1
+    events = [e for e in engine.progress.events if e["kind"] == "drift"]
+    assert 1_500 < events[0]["record"] < 2_000
+
+
+def test_what_goes_wrong_in_a_source_is_raised_by_the_run() -> None:
+    class Broken(ListSource):
+        def poll(self, max_records: int, timeout: float) -> Batch | None:
+            raise OSError("the cable is out")
+
+    with pytest.raises(OSError, match="cable"):
+        Engine(Broken([], "y"), model()).run()
+
+
+def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
+    class Endless(ListSource):
+        @property
+        def ended(self) -> bool:
+            return False
+
+        def seek(self, position: Position) -> None:
+            raise AssertionError
+
+    engine = Engine(Endless(rows(50), "y"), model())
+    run = threading.Thread(target=engine.run)
+    run.start()
+    engine.stop()
+    run.join(timeout=10)
+    assert not run.is_alive()
+
+
+class Committed(Kept):
+    """Shows results with a commit, and keeps the position; it outlives the runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[Result] = []
+        self.offsets: Position = {}
+        self.broken = False
+
+    def commit(self, position: Position | None) -> None:
+        if self.broken:
+            raise ConnectionError("killed before the commit")
+        self.shown += self.results
+        self.results, self.offsets = [], position or {}
+
+    def committed_offsets(self) -> Position:
+        self.results = []  # what was never committed is gone
+        return self.offsets
+
+
+def test_with_transactions_each_result_is_shown_once(tmp_path: Path) -> None:
+    data, sink = rows(300), Committed()
+    for run in range(6):
+        kept = Checkpoints(tmp_path)
+        engine = Engine(source(data), model(), sink=sink, checkpoints=kept, max_batch=10)
+        sink.broken = run % 2 == 1  # the checkpoint is written, the commit is not
+        with contextlib.suppress(ConnectionError):
+            engine.run(100)
+        kept.close()
+    assert [r.place.number for r in sink.shown] == list(range(1, 301))
+    assert everything(engine.model) == everything(learned(data))  # type: ignore[arg-type]
+
+
+def test_commits_without_their_checkpoint_stop_the_run(tmp_path: Path) -> None:
+    sink = Committed()
+    sink.offsets = {"records": 50}
+    with pytest.raises(EngineError, match="no checkpoint in"):
+        Engine(source(rows(9)), model(), sink=sink, checkpoints=Checkpoints(tmp_path))

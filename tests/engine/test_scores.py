@@ -1,0 +1,108 @@
+"""Prequential scores, beside scikit-learn's and beside the obvious loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn import metrics
+
+from stream_llsvm.engine.scores import FADE, Scores
+from stream_llsvm.model_file import dumps, loads
+
+Codes = NDArray[np.int64]
+
+
+def stream(seed: int, n: int, classes: int) -> tuple[Codes, Codes, NDArray[np.float64]]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, classes, n)
+    told = np.where(rng.random(n) < 0.7, truth, rng.integers(0, classes, n))
+    return truth, told, rng.random(n)
+
+
+def scored(
+    blocks: list[int], truth: Codes, told: Codes, p: NDArray[np.float64], window: int = 50
+) -> Scores:
+    """Feed the stream in blocks of these sizes, then the rest."""
+    scores, begin = Scores(window), 0
+    for size in [*blocks, len(truth)]:
+        part = slice(begin, begin + size)
+        scores.update(truth[part], told[part], p[part])
+        begin += size
+    return scores
+
+
+def test_the_cumulative_scores_are_scikit_learns() -> None:
+    truth, told, p = stream(0, 400, 3)
+    found = scored([], truth, told, p).report()["cumulative"]
+    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(truth, told))
+    assert found["kappa"] == pytest.approx(metrics.cohen_kappa_score(truth, told))
+    assert found["macro_f1"] == pytest.approx(metrics.f1_score(truth, told, average="macro"))
+    assert found["log_loss"] == pytest.approx(float(-np.log(p).mean()))
+
+
+def test_the_windowed_scores_see_the_last_records_only() -> None:
+    truth, told, p = stream(1, 333, 4)
+    found = scored([100, 7, 120], truth, told, p).report()["windowed"]
+    last = slice(-50, None)
+    assert found["accuracy"] == pytest.approx(metrics.accuracy_score(truth[last], told[last]))
+    assert found["kappa"] == pytest.approx(metrics.cohen_kappa_score(truth[last], told[last]))
+
+
+def test_the_baselines_know_only_what_came_before() -> None:
+    truth, told, p = stream(2, 200, 3)
+    majority = last = 0
+    for i, label in enumerate(truth.tolist()):
+        before = truth[:i]
+        if i > 0:
+            majority += int(np.bincount(before, minlength=3).argmax()) == label
+            last += int(before[-1]) == label
+    found = scored([1, 60], truth, told, p).report()["cumulative"]
+    assert found["majority"] == pytest.approx(majority / 200)
+    assert found["no_change"] == pytest.approx(last / 200)
+    gain = found["accuracy"] - found["majority"]
+    assert found["kappa_m"] == pytest.approx(gain / (1 - found["majority"]))
+
+
+def test_fading_weighs_records_by_their_age() -> None:
+    truth, told, p = stream(3, 300, 2)
+    weights = FADE ** np.arange(299, -1, -1)
+    expected = float((weights * (truth == told)).sum() / weights.sum())
+    found = scored([13, 100], truth, told, p).report()["fading"]
+    assert found["accuracy"] == pytest.approx(expected)
+
+
+@given(st.lists(st.integers(0, 40), max_size=8), st.integers(0, 10))
+def test_how_the_stream_is_cut_does_not_matter(blocks: list[int], seed: int) -> None:
+    truth, told, p = stream(seed, 150, 3)
+    whole = scored([], truth, told, p).report()
+    cut = scored(blocks, truth, told, p).report()
+    for view, values in whole.items():
+        assert cut[view] == pytest.approx(values)
+
+
+def test_a_class_that_comes_late_widens_the_table() -> None:
+    scores = Scores(10)
+    one: Any = np.array([1.0])
+    scores.update(np.array([0]), np.array([0]), one)
+    scores.update(np.array([5]), np.array([-1]), one)  # nothing was predicted
+    assert scores.confusion.shape == (6, 6)
+    assert scores.confusion.sum() == 1
+    assert scores.report()["cumulative"]["accuracy"] == 0.5
+
+
+def test_scores_go_on_where_they_were_kept() -> None:
+    truth, told, p = stream(4, 200, 3)
+    half = scored([], truth[:90], told[:90], p[:90])
+    kept = Scores.restored(loads(dumps({"s": half.payload()}))["s"])  # type: ignore[arg-type]
+    for scores in (half, kept):
+        scores.update(truth[90:], told[90:], p[90:])
+    assert kept.report() == half.report()
+
+
+def test_nothing_is_reported_of_nothing() -> None:
+    assert Scores().report() == {}

@@ -1,0 +1,68 @@
+"""Records and labels that wait for each other."""
+
+from __future__ import annotations
+
+from stream_llsvm.engine.waiting import Guess, Waiting
+from stream_llsvm.model_file import dumps, loads
+
+
+def guess(at: float = 0.0, x: float = 1.0) -> Guess:
+    return Guess({"x": x}, "yes", 0.9, at)
+
+
+def test_a_label_finds_its_record() -> None:
+    waiting = Waiting()
+    assert waiting.record("a", guess(x=5.0)) is None
+    found = waiting.label("a", "no", at=1.0)
+    assert found is not None
+    assert found.x == {"x": 5.0}
+    assert waiting.report() == {
+        "matched": 1, "expired": 0, "orphaned": 0, "duplicated": 0, "records": 0, "labels": 0,
+    }  # fmt: skip
+
+
+def test_a_label_may_come_before_its_record() -> None:
+    waiting = Waiting()
+    assert waiting.label("a", None, at=0.0) is None
+    assert waiting.record("a", guess(at=1.0)) == (None,)
+    assert waiting.counts["matched"] == 1
+
+
+def test_too_many_expire_oldest_first() -> None:
+    waiting = Waiting(most=2)
+    for i, key in enumerate("abc"):
+        waiting.record(key, guess(at=float(i)))
+    assert list(waiting.records) == ["b", "c"]
+    assert waiting.counts["expired"] == 1
+    for i, key in enumerate("xyz"):
+        waiting.label(key, 1, at=float(i))
+    assert list(waiting.labels) == ["y", "z"]
+    assert waiting.counts["orphaned"] == 1
+
+
+def test_what_waits_too_long_expires() -> None:
+    waiting = Waiting(longest=10.0)
+    waiting.record("a", guess(at=0.0))
+    waiting.record("b", guess(at=10.5))
+    assert list(waiting.records) == ["b"]
+    assert waiting.label("a", 1, at=11.0) is None
+
+
+def test_a_key_used_again_replaces_and_is_counted() -> None:
+    waiting = Waiting()
+    waiting.record("a", guess(x=1.0))
+    waiting.record("a", guess(x=2.0))
+    found = waiting.label("a", 1, at=0.0)
+    assert found is not None
+    assert found.x == {"x": 2.0}
+    assert waiting.counts["duplicated"] == 1
+
+
+def test_all_of_it_can_be_kept_in_a_file() -> None:
+    waiting = Waiting()
+    waiting.record(("a", 1), guess())
+    waiting.label("b", "no", at=3.0)
+    kept = Waiting()
+    kept.restore(loads(dumps(waiting.payload())))
+    assert kept.payload() == waiting.payload()
+    assert kept.label(("a", 1), "x", at=4.0) == guess()

@@ -1,0 +1,164 @@
+"""The new classifiers' options are checked when a model is made, and each of them matters."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from stream_llsvm import (
+    AdditiveSVMClassifier,
+    CommitteeClassifier,
+    FernsClassifier,
+    MemoryClassifier,
+)
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.committee import KINDS, MEMBERS
+from tests.learners.support import NEW_LEARNERS, everything, records, small, taught
+from tests.learners.test_options import ALLOWED as SHARED_ALLOWED
+from tests.learners.test_options import NO_FLAG, NO_WHOLE
+from tests.learners.test_options import REFUSED as SHARED_REFUSED
+
+SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
+ONE_OF = r"members are 'anchors', 'additive', 'memory', 'ferns', with a size or without: got "
+REFUSED: dict[str, tuple[list[Any], str]] = {
+    **{name: SHARED_REFUSED[name] for name in SHARED},
+    "budget": (
+        ["Auto", *NO_WHOLE, 0, -1, 10**13],
+        r'budget \(if it is not "auto"\) must be a whole number from 1 to 1,000,000,000,000',
+    ),
+    "threads": ([*NO_WHOLE, 0, 1_025], "threads must be a whole number from 1 to 1,024"),
+    "n_knots": ([*NO_WHOLE, 1, 1_026], "n_knots must be a whole number from 2 to 1,025"),
+    "window": ([*NO_WHOLE, 0, 10**6 + 1], "window must be a whole number from 1 to 1,000,000"),
+    "metric": (["", "euclid", 1, True, ["learned"]], "metric must be one of 'learned'"),
+    "n_ferns": ([*NO_WHOLE, 0, 10_001], "n_ferns must be a whole number from 1 to 10,000"),
+    "depth": ([*NO_WHOLE, 0, 17], "depth must be a whole number from 1 to 16"),
+}
+ALLOWED: dict[str, list[Any]] = {
+    **{name: SHARED_ALLOWED[name] for name in SHARED},
+    "budget": ["auto", 1, 10**12],
+    "threads": [1, 1_024],
+    "n_knots": [2, 1_025],
+    "window": [1, 10**6],
+    "metric": ["learned", None],
+    "n_ferns": [1, 10_000],
+    "depth": [1, 16],
+}
+
+
+def options_of(kind: type[LocalClassifier]) -> set[str]:
+    return set(kind()._get_params())
+
+
+each = pytest.mark.parametrize("kind", NEW_LEARNERS)
+
+
+@each
+def test_what_is_refused(kind: type[LocalClassifier]) -> None:
+    make: Any = kind
+    for name in options_of(kind) - {"members"}:
+        values, message = REFUSED[name]
+        for value in values:
+            with pytest.raises(ValueError, match=message) as told:
+                make(**{name: value})
+            assert repr(value) in str(told.value), "the message shows what was given"
+
+
+@each
+def test_what_is_allowed(kind: type[LocalClassifier]) -> None:
+    make: Any = kind
+    for name in options_of(kind) - {"members"}:
+        for value in ALLOWED[name]:
+            model = make(**{name: value})
+            assert getattr(model, name) == value
+            assert model.clone()._get_params() == model._get_params()
+
+
+@each
+def test_an_option_that_does_not_exist(kind: type[LocalClassifier]) -> None:
+    make: Any = kind
+    with pytest.raises(TypeError, match="n_anchor"):
+        make(n_anchor=5)
+
+
+@each
+def test_the_options_are_documented(kind: type[LocalClassifier]) -> None:
+    text = inspect.cleandoc(kind.__doc__ or "")
+    for name in options_of(kind):
+        assert f"\n{name}\n    " in text
+
+
+MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
+    *((kind, {"standardize": False}) for kind in NEW_LEARNERS),
+    *((kind, {"loss": "hinge"}) for kind in (AdditiveSVMClassifier, FernsClassifier)),
+    *((kind, {"multiclass": "ovr"}) for kind in (AdditiveSVMClassifier, FernsClassifier)),
+    *((kind, {"seed": 9}) for kind in (FernsClassifier, CommitteeClassifier)),
+    (AdditiveSVMClassifier, {"n_knots": 9}),
+    (MemoryClassifier, {"window": 50}),
+    (MemoryClassifier, {"metric": None}),
+    (FernsClassifier, {"n_ferns": 7}),
+    (FernsClassifier, {"depth": 5}),
+    (CommitteeClassifier, {"members": ("anchors:1", "ferns:8")}),
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), MATTER)
+def test_each_option_matters(kind: type[LocalClassifier], options: dict[str, Any]) -> None:
+    stream = records(300)
+    plain, other = taught(small(kind), stream), taught(small(kind, **options), stream)
+    told = [
+        [model.predict_proba_one(x) for x, _ in records(20, seed=1)] for model in (plain, other)
+    ]
+    assert told[0] != told[1]
+
+
+@pytest.mark.parametrize("kind", [AdditiveSVMClassifier, MemoryClassifier])
+def test_where_nothing_is_random_the_seed_changes_nothing(kind: type[LocalClassifier]) -> None:
+    stream = records(200)
+    models = [taught(small(kind, seed=seed), stream) for seed in (0, 1)]
+    assert everything(models[0]) == everything(models[1])
+
+
+# ---- a committee's members
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "anchor", "Anchors", "anchors;3", "forest", ":3", 7, None, ("anchors", 3), b"anchors"],
+)
+def test_members_that_do_not_exist(text: Any) -> None:
+    with pytest.raises(ValueError, match=ONE_OF):
+        CommitteeClassifier(members=("anchors:1", text))
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "x", "1.5", "1e3", " 3", "3:4", "10000000", "³"])
+def test_sizes_that_are_none(size: str) -> None:
+    for name in KINDS:
+        with pytest.raises(ValueError, match=rf"the size in '{name}:.*must be a whole number"):
+            CommitteeClassifier(members=(f"{name}:{size}",))
+
+
+@pytest.mark.parametrize("members", [(), [], None, "anchors", {"anchors": 1}, 3])
+def test_members_that_are_no_list(members: Any) -> None:
+    with pytest.raises(ValueError, match="members must be a tuple of names; got"):
+        CommitteeClassifier(members=members)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_member_of_each_kind_and_size(name: str) -> None:
+    _, usual, low, high = KINDS[name]
+    for text in (name, f"{name}:{usual}", f"{name}:{low}", f"{name}:{high}"):
+        model = CommitteeClassifier(members=(text,))
+        assert model._members()[0].name == (f"{name}:{usual}" if text == name else text)
+
+
+def test_the_usual_members_are_well_formed() -> None:
+    assert CommitteeClassifier().members == MEMBERS
+    assert CommitteeClassifier(members=MEMBERS)._get_params()["members"] == MEMBERS
+
+
+@pytest.mark.parametrize("standardize", NO_FLAG)
+def test_a_flag_that_is_none(standardize: Any) -> None:
+    with pytest.raises(ValueError, match="standardize must be True or False; got"):
+        CommitteeClassifier(standardize=standardize)

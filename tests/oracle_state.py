@@ -1,0 +1,205 @@
+"""A member's state, as the kernels keep it and as the oracle does: copied, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels.members import additive as additive_kernel
+from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import ferns as ferns_kernel
+from stream_llsvm.kernels.members import memory as memory_kernel
+from tests.oracle import MemberOracle
+from tests.oracle_additive import AdditiveOracle
+from tests.oracle_anchors import Anchor, AnchorsOracle, Machine
+from tests.oracle_cells import Cells
+from tests.oracle_ferns import WORD, FernsOracle
+from tests.oracle_memory import MemoryOracle, Record
+from tests.oracle_parts import Array
+
+Views = Mapping[str, NDArray[Any]]
+
+
+def close(actual: Any, expected: Any, tolerance: float, what: str) -> None:
+    """Compare to a fraction of the largest number, which is what float32 can promise.
+
+    Not below 0.02: steps of the usual size may cancel to nothing but their rounding.
+    """
+    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
+    size = float(np.abs(expected).max(initial=0.02))
+    np.testing.assert_allclose(
+        actual, expected, rtol=tolerance, atol=tolerance * size, err_msg=what
+    )
+
+
+def take(member: MemberOracle, own: Views) -> None:
+    """Give a member's oracle the kernel's state."""
+    if isinstance(member, AnchorsOracle):
+        _take_anchors(member, own)
+    elif isinstance(member, MemoryOracle):
+        _take_memory(member, own)
+    elif isinstance(member, AdditiveOracle | FernsOracle):
+        _take_cells(member, own)
+
+
+def compare(member: MemberOracle, own: Views, tolerance: float) -> None:
+    """Compare a member's oracle with the kernel's state."""
+    if isinstance(member, AnchorsOracle):
+        _compare_anchors(member, own, tolerance)
+    elif isinstance(member, MemoryOracle):
+        _compare_memory(member, own, tolerance)
+    elif isinstance(member, AdditiveOracle | FernsOracle):
+        _compare_cells(member, own, tolerance)
+
+
+# ---- anchors
+
+
+def positions_of(own: Views) -> Array:
+    """Where the anchors are, scaled."""
+    born = int(own["running"][kernel.N_ANCHORS])
+    zoom = own["facts"][kernel.ZOOM, :born].astype(np.float64)
+    return np.asarray(zoom[:, None] * own["positions"][:born])
+
+
+def machines_of(own: Views) -> tuple[Array, Array]:
+    """Plain weights and biases of all machines in use, by what kernels/members/machines says.
+
+    (machines, copies, rungs, columns, features) and the same without features.
+    """
+    views = {k: v.astype(np.float64) for k, v in own.items() if k != "near"}
+    parts = views["weights"]
+    weights = parts * views["raw_scale"][:, None, None]
+    if parts.shape[1] == 2:
+        keep, gain = views["keep"][:, :, None, None], views["gain"][:, None, None, None]
+        weights[:, 1] = keep * parts[:, 0] + gain * parts[:, 1]
+    used = list(range(int(views["running"][kernel.N_ANCHORS])))
+    used += range(len(views["positions"]), len(parts))
+    return weights[used], views["biases"][used]
+
+
+def _take_anchors(oracle: AnchorsOracle, own: Views) -> None:
+    oracle.learned = int(own["running"][kernel.SEEN])
+    oracle.count = oracle.options.skip - oracle.learned % oracle.options.skip
+    oracle.spread, oracle.energy = own["running"][[kernel.SPREAD, kernel.ENERGY]].tolist()
+    oracle.hits = own["hits"].copy()
+    weights, biases = machines_of(own)
+    if oracle.options.flat:
+        weights = np.zeros((*weights.shape[:-1], oracle.width))
+    mass = own["facts"][kernel.MASS].astype(float)
+    parts = zip(weights, biases, mass[: len(weights)], strict=True)
+    machines = [Machine(w, b, m) for w, b, m in parts]
+    if oracle.common:
+        oracle.common = machines.pop()
+        oracle.common.mass = float(mass[-1])
+    visits = own["facts"][kernel.VISITS]
+    oracle.anchors = [
+        Anchor(v, m, float(n))
+        for v, m, n in zip(positions_of(own), machines, visits[: len(machines)], strict=True)
+    ]
+
+
+def _compare_anchors(oracle: AnchorsOracle, own: Views, tolerance: float) -> None:
+    facts = own["facts"]
+    born = len(oracle.anchors)
+    assert int(own["running"][kernel.N_ANCHORS]) == born
+    close(own["hits"], oracle.hits, 1e-9, "hits")
+    running = own["running"][[kernel.SPREAD, kernel.ENERGY]]
+    close(running[0], oracle.spread, tolerance, "spread")
+    close(running[1], oracle.energy, tolerance, "energy")
+    close(facts[kernel.VISITS, :born], [a.visits for a in oracle.anchors], 1e-6, "visits")
+    masses = [a.machine.mass for a in oracle.anchors]
+    close(facts[kernel.MASS, :born], masses, tolerance, "mass")
+    if born:
+        positions = np.array([a.position for a in oracle.anchors])
+        close(positions_of(own), positions, tolerance, "positions")
+        norms = (positions**2).sum(axis=1)
+        close(facts[kernel.NORM, :born], norms, tolerance, "norms")
+    weights, biases = machines_of(own)
+    for copy in range(weights.shape[1] if oracle.machines else 0):
+        name = "averaged" if copy else "raw"
+        if not oracle.options.flat:
+            expected = np.array([m.weights[copy] for m in oracle.machines])
+            for r in range(expected.shape[1]):
+                close(weights[:, copy, r], expected[:, r], tolerance, f"{name} weights {r}")
+        expected = np.array([m.biases[copy] for m in oracle.machines])
+        for r in range(expected.shape[1]):
+            close(biases[:, copy, r], expected[:, r], tolerance, f"{name} biases {r}")
+
+
+# ---- additive and ferns
+
+
+def _take_cells(oracle: AdditiveOracle | FernsOracle, own: Views) -> None:
+    oracle.bias = own["bias"].astype(float)
+    oracle.mass = own["mass"].astype(float).reshape(-1)
+    oracle.weights = own["weights"].astype(float).reshape(-1, *oracle.bias.shape)
+    if isinstance(oracle, FernsOracle):
+        oracle.seen = int(own["running"][ferns_kernel.SEEN])
+        oracle.features = own["features"].copy()
+        oracle.thresholds = own["thresholds"].astype(float)
+        oracle.born, oracle.use = own["facts"][[ferns_kernel.BORN, ferns_kernel.USE]]
+        oracle.recent = list(own["recent"].astype(float))
+        oracle.dice.state = int(own["source"][0]) % WORD
+    else:
+        oracle.seen = int(own["running"][additive_kernel.SEEN])
+
+
+def _compare_cells(oracle: Cells, own: Views, tolerance: float) -> None:
+    close(own["mass"].reshape(-1), oracle.mass, tolerance, "mass")
+    weights = own["weights"].reshape(-1, *oracle.bias.shape)
+    for copy in range(oracle.options.copies):
+        name = "averaged" if copy else "raw"
+        for r in range(len(oracle.steps)):
+            expected = oracle.weights[:, copy, r]
+            close(weights[:, copy, r], expected, tolerance, f"{name} weights {r}")
+            close(own["bias"][copy, r], oracle.bias[copy, r], tolerance, f"{name} bias {r}")
+    if isinstance(oracle, FernsOracle):
+        assert np.array_equal(own["features"], oracle.features)
+        close(own["thresholds"], oracle.thresholds, 1e-6, "thresholds")
+        facts = own["facts"]
+        assert np.array_equal(facts[ferns_kernel.BORN], oracle.born)
+        close(facts[ferns_kernel.USE], oracle.use, tolerance, "use")
+        close(own["recent"], oracle.recent, 1e-6, "recent records")
+        assert int(own["source"][0]) % WORD == oracle.dice.state
+
+
+# ---- memory
+
+
+def _take_memory(oracle: MemoryOracle, own: Views) -> None:
+    if oracle.window == 0:
+        return
+    running, held = own["running"], int(own["running"][memory_kernel.HELD])
+    oracle.seen, oracle.head = int(running[memory_kernel.SEEN]), int(running[memory_kernel.HEAD])
+    oracle.spread = float(running[memory_kernel.SPREAD])
+    oracle.scale, oracle.effort = own["scale"].astype(float), own["effort"].copy()
+    oracle.ruler = own["ruler"].astype(float)
+    oracle.records = [_record(own, j) for j in range(held)]
+
+
+def _record(own: Views, j: int) -> Record:
+    label, stamp, worth = own["facts"][:, j]
+    return Record(own["store"][:, j].astype(float), int(label), float(stamp), float(worth))
+
+
+def _compare_memory(oracle: MemoryOracle, own: Views, tolerance: float) -> None:
+    if oracle.window == 0:
+        return
+    running = own["running"]
+    assert running[memory_kernel.SEEN] == oracle.seen
+    assert running[memory_kernel.HELD] == len(oracle.records)
+    assert running[memory_kernel.HEAD] == oracle.head
+    close(running[memory_kernel.SPREAD], oracle.spread, tolerance, "spread")
+    close(own["scale"], oracle.scale, tolerance, "metric")
+    close(own["ruler"], oracle.ruler, tolerance, "ruler")
+    close(own["effort"], oracle.effort, tolerance, "effort")
+    for j, record in enumerate(oracle.records):
+        kept = _record(own, j)
+        assert (kept.label, kept.stamp, kept.worth) == (record.label, record.stamp, record.worth)
+        close(kept.z, record.z, 1e-6, "remembered record")
+    norms = [(oracle.ruler * r.z**2).sum() for r in oracle.records]
+    close(own["norms"][: len(norms)], norms, tolerance, "norms")
