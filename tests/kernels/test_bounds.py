@@ -91,9 +91,6 @@ def test_every_index_is_inside(kind: str, scenario: str) -> None:
     assert done.returncode == 0, done.stderr[-2_000:]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="without features ferns ask for number 0, which does not exist"
-)
 def test_every_index_is_inside_where_there_are_no_features() -> None:
     done = _run(
         "FernsClassifier",
