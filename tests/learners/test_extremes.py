@@ -59,7 +59,8 @@ def test_absurd_records_among_sober_ones(
     model = small(kind, **options)
     for i, (x, y) in enumerate(extremes(400, seed=0)):
         model.learn_one(x, y, w=1e6 if i >= 300 else 1.0)
-        assert sound(model), f"after record {i}"
+        if i < 40 or i % 40 == 39:
+            assert sound(model), f"after record {i}"
     for x, _ in extremes(20, seed=1):
         assert np.isfinite(list(model.predict_proba_one(x).values())).all()
 
