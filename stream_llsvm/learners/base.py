@@ -129,7 +129,9 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         return dict(zip(self._labels.labels, memory.one_proba[0].tolist(), strict=True))
 
     def decision_function_one(self, x: Record) -> dict[Any, float]:
-        """Return each label's score: the logits, which sum to zero, of the probabilities.
+        """Return each label's score, as the mixer adds it up; they sum to zero.
+
+        The probabilities are the softmax of the scores, calibrated.
 
         Parameters
         ----------
