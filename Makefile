@@ -7,11 +7,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 	if [ "$$n" -ge 2 ]; then echo "$$n"; else echo 2; fi)
 
-.PHONY: help demo test lint bench clean data-given
+.PHONY: help demo kafka test lint bench clean data-given
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo              learn a stream in the terminal"
+	@echo "make kafka             run a Kafka broker on this machine until Ctrl-C"
 	@echo "make test              lint, then every test and docstring example"
 	@echo "make lint              style and types only"
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
@@ -19,6 +20,10 @@ help:
 
 demo: $(VENV)/.ready-demo
 	@$(BIN)/python examples/demo.py
+
+# Needs Java 17, Maven and openssl; nothing of Python.
+kafka:
+	@$(PYTHON) tools/kafka_broker.py
 
 test: lint
 	@$(BIN)/python -m pytest -n $(WORKERS)

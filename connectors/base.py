@@ -94,6 +94,10 @@ class SourceError(Exception):
     """A source cannot go on; the text says why, and what to do, in one line."""
 
 
+class SinkError(Exception):
+    """Something could not be written; the text says what and why, in one line."""
+
+
 class Source(Protocol):
     """Where records come from."""
 
