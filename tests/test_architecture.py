@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model_file",
     },
     "engine": {"connectors", "labels", "learners", "model_file"},
-    "connectors": set(),
+    "connectors": {"values"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")

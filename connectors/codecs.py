@@ -1,0 +1,270 @@
+"""Bytes -> records: what all formats share.
+
+A codec reads one record from its bytes, or says in a few fixed words why it cannot; nothing that a
+stream can hold makes it raise. What a value may be is the same in every format:
+
+- A feature is a number; None, NaN and, in text, nothing at all stand for a missing one (NaN).
+  With ``numeric=False`` other values pass as they are, except for nested objects.
+- A label or a key is text, a whole number, a number or a boolean; a record may have none. Where
+  all is text (CSV), what looks like a whole number is one (``7`` and ``-7``, not ``007``, ``7.0``
+  or anything beyond 18 digits), the rest stays text, and nothing at all is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from math import inf, nan
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.connectors.base import Batch, Place, Position, Rejected
+from stream_llsvm.values import show
+
+# A stretch in which something is odd is halved, and below this length read record by record.
+_STRETCH = 64
+_WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+class Bad(Exception):
+    """A record that cannot be read: a fixed reason, and a detail of it."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+
+
+class Record(NamedTuple):
+    """One record."""
+
+    x: dict[str, Any]
+    label: Any
+    key: Any
+
+
+class Columns(NamedTuple):
+    """Records that have the same features, all of them numbers."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    labels: list[Any]
+    keys: list[Any]
+
+
+class Places(Sequence[Place]):
+    """The places of many records of one source, each made when it is asked for."""
+
+    __slots__ = ("numbers", "part", "source")
+
+    def __init__(self, source: str, part: int | None, numbers: Sequence[int]) -> None:
+        self.source = source
+        self.part = part
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> Places: ...
+    def __getitem__(self, index: int | slice) -> Place | Places:
+        if isinstance(index, slice):
+            return Places(self.source, self.part, self.numbers[index])
+        return Place(self.source, self.part, self.numbers[index])
+
+
+def shown(name: object, value: object) -> str:
+    """Write a field and its value on one short line."""
+    return f"{show(name)[:40]}: {show(value)[:80]}"
+
+
+def number(name: str, value: object) -> float:
+    """Return a feature's value as a finite float, NaN if it is missing."""
+    if value is None:
+        return nan
+    if not isinstance(value, float | int):
+        raise Bad("nested value" if isinstance(value, dict) else "not a number", shown(name, value))
+    try:
+        result = float(value)
+    except OverflowError:
+        result = inf
+    if result in (inf, -inf):
+        raise Bad("infinite value", shown(name, value))
+    return result
+
+
+def number_from_text(name: str, text: str) -> float:
+    """Return a feature's value that is written out: a number, true, false or nothing."""
+    try:
+        if "_" not in text:  # Python's own way to group digits is not a stream's
+            result = float(text)
+            if result in (inf, -inf):
+                raise Bad("infinite value", shown(name, text))
+            return result
+    except ValueError:
+        pass
+    text = text.strip()
+    if not text:
+        return nan
+    if text.lower() in _TRUTH:
+        return _TRUTH[text.lower()]
+    raise Bad("not a number", shown(name, text))
+
+
+def plain(value: object, what: str, name: str) -> Any:
+    """Return a label or a key as it is, None if it is missing."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float) and value not in (inf, -inf):
+        return value if value == value else None  # noqa: PLR0124  NaN
+    raise Bad(f"odd {what}", shown(name, value))
+
+
+def plain_from_text(text: str) -> int | str | None:
+    """Return a label or a key that is written out.
+
+    Examples
+    --------
+    >>> plain_from_text(" 7"), plain_from_text("007"), plain_from_text("up "), plain_from_text("")
+    (7, '007', 'up', None)
+
+    """
+    text = text.strip()
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return text or None
+
+
+class Codec:
+    """Reads records from their bytes; a format fills in `one`, and `fast` if it has a fast way.
+
+    Parameters
+    ----------
+    label
+        The field that is the label.
+    key
+        The field to join late labels by; it is no feature.
+    ignore
+        Fields that are not features.
+    numeric
+        Whether features must be numbers. Otherwise other values pass as they are, and batches
+        hold records, never a matrix.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        label: str | None = None,
+        key: str | None = None,
+        ignore: Collection[str] = (),
+        numeric: bool = True,
+    ) -> None:
+        if label is not None and label == key:
+            raise ValueError(f"the field {label!r} cannot be both the label and the key")
+        self.label = label
+        self.key = key
+        self.ignore = frozenset([ignore] if isinstance(ignore, str) else ignore)
+        self.numeric = numeric
+
+    def one(self, raw: bytes) -> Record | None:
+        """Read one record; None if there is none (a blank line). Raises Bad."""
+        raise NotImplementedError
+
+    def fast(self, raws: Sequence[bytes]) -> Columns | None:
+        """Read many at once, with the same result as one by one; None if anything is odd."""
+        return None
+
+    def decode(self, raws: Sequence[bytes], places: Sequence[Place], position: Position) -> Batch:
+        """Read records.
+
+        Parameters
+        ----------
+        raws
+            The bytes of each, without an end of line.
+        places
+            Where each came from.
+        position
+            Where the source stands behind them.
+
+        """
+        parts: list[Columns | list[Record]] = []
+        kept: list[int] = []
+        rejected: list[Rejected] = []
+        waiting = [(0, len(raws))]
+        while waiting:
+            start, stop = waiting.pop()
+            columns = self.fast(raws[start:stop]) if self.numeric and stop > start else None
+            if columns is not None:
+                parts.append(columns)
+                kept += range(start, stop)
+            elif stop - start > _STRETCH:
+                middle = (start + stop) // 2
+                waiting += [(middle, stop), (start, middle)]
+            else:
+                records = []
+                for i in range(start, stop):
+                    try:
+                        record = self.one(raws[i])
+                    except Bad as bad:
+                        rejected.append(Rejected(places[i], bad.reason, bad.detail, raws[i]))
+                        continue
+                    if record is not None:
+                        records.append(record)
+                        kept.append(i)
+                parts.append(records)
+        some = places if len(kept) == len(raws) else [places[i] for i in kept]
+        batch = Batch([], some, position, rejected=rejected)
+        fill(batch, parts, self.numeric)
+        if self.key is None:
+            batch.keys = None
+        return batch
+
+
+def fill(batch: Batch, parts: Iterable[Columns | list[Record]], numeric: bool) -> None:
+    """Put labels, keys and features into a batch: one matrix if the features are the same."""
+    parts = [part for part in parts if isinstance(part, Columns) or part]
+    batch.keys = []
+    for part in parts:
+        if isinstance(part, Columns):
+            batch.labels += part.labels
+            batch.keys += part.keys
+        else:
+            batch.labels += [record.label for record in part]
+            batch.keys += [record.key for record in part]
+    if numeric and parts:
+        first = parts[0]
+        names = first.names if isinstance(first, Columns) else tuple(first[0].x)
+        blocks = [_matrix(part, names) for part in parts]
+        whole = [block for block in blocks if block is not None]
+        if len(whole) == len(blocks):
+            batch.names = names
+            batch.values = whole[0] if len(whole) == 1 else np.concatenate(whole)
+            return
+    batch.records = []
+    for part in parts:
+        if isinstance(part, Columns):
+            rows = part.values.tolist()
+            batch.records += [dict(zip(part.names, row, strict=True)) for row in rows]
+        else:
+            batch.records += [record.x for record in part]
+
+
+def _matrix(part: Columns | list[Record], names: tuple[str, ...]) -> NDArray[np.float64] | None:
+    """Return a part's values in the order of these names; None if it has others."""
+    if isinstance(part, Columns):
+        if part.names == names:
+            return part.values
+        if set(part.names) != set(names):
+            return None
+        return part.values[:, [part.names.index(name) for name in names]]
+    expected = set(names)
+    if any(record.x.keys() != expected for record in part):
+        return None
+    rows = [[record.x[name] for name in names] for record in part]
+    return np.array(rows, dtype=np.float64).reshape(len(part), len(names))

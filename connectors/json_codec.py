@@ -1,0 +1,123 @@
+"""JSON, an object a record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from stream_llsvm.connectors.codecs import Bad, Codec, Columns, Record, number, plain, shown
+from stream_llsvm.values import show
+
+_NUMBERS = {float, int, bool, type(None)}
+_PLAIN = {str, int, bool, type(None)}
+
+
+class ObjectCodec(Codec):
+    """What formats share whose records are objects: names with values."""
+
+    def loads(self, raw: bytes) -> Any:
+        """Read one value; raises anything."""
+        raise NotImplementedError
+
+    def record(self, fields: dict[str, Any]) -> Record:
+        """Make a record of an object, which is used up. Raises Bad."""
+        label = fields.pop(self.label, None) if self.label is not None else None
+        key = fields.pop(self.key, None) if self.key is not None else None
+        for name in self.ignore:
+            fields.pop(name, None)
+        if self.numeric:
+            fields = {name: number(name, value) for name, value in fields.items()}
+        else:
+            for name, value in fields.items():
+                if isinstance(value, dict):
+                    raise Bad("nested value", shown(name, value))
+                if isinstance(value, float | int) and not isinstance(value, bool):
+                    number(name, value)  # which refuses infinity
+        return Record(fields, plain(label, "label", "label"), plain(key, "key", "key"))
+
+    def fast(self, raws: Sequence[bytes]) -> Columns | None:
+        """Read objects at once that have the same fields in the same order, all numbers."""
+        flat: list[Any] = []
+        labels: list[Any] = []
+        keys: list[Any] = []
+        names: list[str] | None = None
+        label, key, ignore = self.label, self.key, self.ignore
+        loads = self.loads
+        try:
+            for raw in raws:
+                fields = loads(raw)
+                # A list has a pop too, but not with two arguments.
+                labels.append(None if label is None else fields.pop(label, None))
+                keys.append(None if key is None else fields.pop(key, None))
+                for name in ignore:
+                    fields.pop(name, None)
+                found = list(fields)
+                if found != names:
+                    if names is not None or not found:
+                        return None
+                    names = found
+                flat += fields.values()
+            kinds = set(map(type, flat))
+            others = set(map(type, labels)) | set(map(type, keys))
+            if names is None or not {str}.issuperset(map(type, names)):
+                return None
+            if not kinds <= _NUMBERS or not others <= _PLAIN:
+                return None
+            values = np.array(flat, dtype=np.float64).reshape(len(raws), len(names))
+        except (ValueError, TypeError, AttributeError, OverflowError):
+            return None
+        if np.isinf(values).any():
+            return None
+        return Columns(tuple(names), values, labels, keys)
+
+
+class JsonCodec(ObjectCodec):
+    """Reads JSON objects; also with NaN and Infinity, as Python writes them.
+
+    Examples
+    --------
+    >>> codec = JsonCodec(label="y")
+    >>> batch = codec.decode([b'{"a": 1, "b": null, "y": "up"}', b'{"a": "x"}'], list("xy"), {})
+    >>> batch.names, batch.values, batch.labels
+    (('a', 'b'), array([[ 1., nan]]), ['up'])
+    >>> batch.rejected[0].reason, batch.rejected[0].detail
+    ('not a number', "'a': 'x'")
+
+    """
+
+    def loads(self, raw: bytes) -> Any:
+        """Read one value."""
+        return orjson.loads(raw)
+
+    def one(self, raw: bytes) -> Record | None:
+        """Read one object; None for a blank line."""
+        try:
+            fields = orjson.loads(raw)
+        except ValueError as error:
+            if not raw.strip(b" \t\r\n"):
+                return None
+            fields = _lenient(raw, str(error))
+        if not isinstance(fields, dict):
+            raise Bad("not an object", show(raw)[:80])
+        return self.record(fields)
+
+
+def _lenient(raw: bytes, said: str) -> Any:
+    """Read what Python's own json writes for NaN and infinity. Raises Bad."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise Bad("invalid UTF-8", f"byte {error.start + 1}: {show(raw)[:80]}") from None
+    if "NaN" in text or "Infinity" in text:
+        try:
+            fields = json.loads(text)
+            json.dumps(fields, ensure_ascii=False).encode()  # halves of characters are refused
+        except (ValueError, RecursionError):
+            pass
+        else:
+            return fields
+    raise Bad("invalid JSON", f"{said[:60]}: {show(raw)[:80]}")

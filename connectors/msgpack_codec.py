@@ -1,0 +1,63 @@
+"""msgpack, a map a record, or an array of values whose names are given once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgpack
+
+from stream_llsvm.connectors.codecs import Bad, Record
+from stream_llsvm.connectors.json_codec import ObjectCodec
+from stream_llsvm.values import show
+
+
+class MsgpackCodec(ObjectCodec):
+    """Reads msgpack values.
+
+    Parameters
+    ----------
+    names
+        The names of the fields, if records are arrays. Maps are read with or without them.
+    options
+        As for every `Codec`.
+
+    Examples
+    --------
+    >>> codec = MsgpackCodec(["a", "y"], label="y")
+    >>> batch = codec.decode([msgpack.packb([1.5, "up"])], ["x"], {})
+    >>> batch.names, batch.values, batch.labels
+    (('a',), array([[1.5]]), ['up'])
+
+    """
+
+    def __init__(self, names: Sequence[str] | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        if names is not None and len(set(names)) != len(names):
+            raise ValueError("two fields have the same name; names must differ")
+        self.names = None if names is None else tuple(names)
+
+    def loads(self, raw: bytes) -> Any:
+        """Read one value, an array as the map that it stands for; a wrong one as it is."""
+        fields = msgpack.unpackb(raw)
+        if isinstance(fields, list) and self.names is not None and len(fields) == len(self.names):
+            return dict(zip(self.names, fields, strict=True))
+        return fields
+
+    def one(self, raw: bytes) -> Record | None:
+        """Read one value."""
+        try:
+            fields = self.loads(raw)
+        except Exception as error:  # it raises errors of many kinds, some of its own
+            detail = f"{type(error).__name__} {error}"[:60]
+            reason = "invalid UTF-8" if isinstance(error, UnicodeDecodeError) else "invalid msgpack"
+            raise Bad(reason, f"{detail}: {show(raw)[:80]}") from None
+        if isinstance(fields, list) and self.names is not None:
+            detail = f"{len(fields)} instead of {len(self.names)}: {show(raw)[:80]}"
+            raise Bad("wrong number of fields", detail)
+        if not isinstance(fields, dict):
+            raise Bad("not an object", show(raw)[:80])
+        for name in fields:
+            if not isinstance(name, str):
+                raise Bad("odd field name", show(name)[:80])
+        return self.record(fields)
