@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,11 @@ from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, Source, SourceError
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.keeping import EngineError
+from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.model_file import ModelFileError
 
 _Made = TypeVar("_Made")
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
@@ -108,37 +114,32 @@ def make_model(settings: Settings) -> Any:
     return models.make(given.get("class", models.USUAL), options)
 
 
-def make_engine(settings: Settings, sink: Sink | None, on_error: Any) -> Any:
-    """Return the engine over all of it; it goes on from its last checkpoint if it has one."""
-    from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
-    from stream_llsvm.engine.engine import Engine
-    from stream_llsvm.engine.keeping import EngineError
-    from stream_llsvm.engine.waiting import Waiting
-    from stream_llsvm.model_file import ModelFileError
+def make_engine(
+    settings: Settings, sink: Sink, on_error: Callable[[OSError], None], stack: ExitStack
+) -> Engine:
+    """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
-    kept, late = settings.get("checkpoints"), settings.get("labels")
-    how = dict(settings.get("engine", {}))
+    What is opened on the way is left to the stack to close.
+    """
+    late, letters = settings.get("labels"), settings.get("dead_letters")
+    kept, how = settings.get("checkpoints"), dict(settings.get("engine", {}))
     if how.get("detector") == "none":
         how["detector"] = None
-    if kept is not None and "every" in kept:
-        how["every"] = float(kept["every"])
     model, source = make_model(settings), make_source(settings["source"])
-    letters = settings.get("dead_letters")
+    stack.callback(source.close)
+    if letters is not None:
+        how["dead_letters"] = make_dead_letters(letters)
+        stack.callback(how["dead_letters"].close)
+    if late is not None:
+        how["labels"] = make_source(late)
+        stack.callback(how["labels"].close)
+        how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
     try:
-        engine = Engine(
-            source,
-            model,
-            sink=sink,
-            dead_letters=None if letters is None else make_dead_letters(letters),
-            labels=None if late is None else make_source(late),
-            waiting=None if late is None else Waiting(
-                late.get("most", 100_000), late.get("longest", 86_400.0)
-            ),
-            checkpoints=None if kept is None else Checkpoints(
-                kept["folder"], kept.get("keep", 3), on_error
-            ),
-            **how,
-        )  # fmt: skip
+        if kept is not None:
+            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), on_error)
+            stack.callback(how["checkpoints"].close)
+            how["every"] = kept.get("every", 60.0)
+        engine = Engine(source, model, sink=sink, **how)
     except (EngineError, CheckpointError, SourceError, ModelFileError, ValueError) as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:

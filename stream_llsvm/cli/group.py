@@ -59,4 +59,5 @@ def _leave(error: Exception) -> NoReturn:
 
 
 def _say(text: str) -> None:
-    print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
+    several = "\n" in text  # as an editor reads them: file, line, what is wrong
+    print(text if several else f"stream-llsvm: {text}", file=sys.stderr, flush=True)

@@ -28,7 +28,9 @@ def inspect(name: str, *, as_json: bool) -> int:
     if as_json:
         print_json(_everything(saved))
     else:
-        for line in described(saved):
+        path, *lines = described(saved)
+        print(path)
+        for line in lines:
             print(line if len(line) <= _WIDTH else line[: _WIDTH - 3] + "...")
     return 0
 
@@ -38,7 +40,7 @@ def described(saved: Saved) -> list[str]:
     model, kept = saved.model, saved.checkpoint
     what = "a checkpoint" if kept is not None else "a model"
     size = saved.path.stat().st_size
-    lines = [f"{saved.path}: {what}, {size / 1e6:,.1f} MB"]
+    lines = [f"{what}, {size / 1e6:,.1f} MB: {saved.path}"]
     lines += [f"  passed over: {text}" for text in saved.skipped[:3]]
     options = ", ".join(f"{key}={value!r}" for key, value in model._get_params().items())
     made = f"{type(model).__name__}({options})"

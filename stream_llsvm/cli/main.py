@@ -8,6 +8,8 @@ import sys
 def main() -> None:
     """Run the command and exit."""
     try:
+        import rich  # noqa: F401  the commands need it: better to miss it now
+
         from stream_llsvm.cli.app import app
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in ("typer", "rich"):

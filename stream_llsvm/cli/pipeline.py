@@ -57,8 +57,9 @@ class Pipeline:
         """Return where something was given: a line of the file and the key, or a flag."""
         if (section, key) in self._flags:
             return self._flags[section, key]
-        inside = f"[{section}] {key}".strip()
-        return f"{self.path}:{self._line(section, key)}: {inside}" if self.path else inside
+        if self.path is None:
+            return f"--{key}"
+        return f"{self.path}:{self._line(section, key)}: " + f"[{section}] {key}".strip()
 
     def _line(self, section: str, key: str = "") -> int:
         path = (section, key) if key else (section,)

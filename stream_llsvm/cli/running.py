@@ -25,15 +25,8 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
     console = None if as_json else Console(stderr=True, highlight=False)
     with contextlib.ExitStack() as stack:
         stack.callback(sink.close)
-        engine = make_engine(settings, sink, _cannot_write)
+        engine = make_engine(settings, sink, _cannot_write, stack)
         sink.engine = engine
-        stack.callback(engine.source.close)
-        if engine.rejects.letters is not None:
-            stack.callback(engine.rejects.letters.close)
-        if engine.late is not None:
-            stack.callback(engine.late.source.close)
-        if engine.checkpoints is not None:
-            stack.callback(engine.checkpoints.close)
         _tell_events(engine)
         stopping = stack.enter_context(Stopping(engine.stop))
         begin, before = time.monotonic(), engine.progress.counts["records"]

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
 
-from stream_llsvm.cli.group import INTERRUPTED
-
-_SHOW_CURSOR = "\x1b[?25h"
+_SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Stopping:
@@ -44,15 +42,14 @@ class Stopping:
             signal.signal(number, before)
 
     def _came(self, number: int, frame: FrameType | None) -> None:
-        if self.by is not None and number == signal.SIGINT:
+        # The next Ctrl-C is the system's to handle: Python's handlers wait for a kernel to return.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if self.by is None and number == signal.SIGINT:
             if sys.stderr.isatty():
-                os.write(2, _SHOW_CURSOR.encode())
-            os._exit(INTERRUPTED)
-        first = self.by is None
+                os.write(2, _SHOW_CURSOR)
+            os.write(2, b"stopping after this batch; Ctrl-C again leaves at once\n")
         self.by = self.by or signal.Signals(number).name
         self.again()
-        if first and number == signal.SIGINT:
-            os.write(2, b"\nstopping after this batch; Ctrl-C again leaves at once\n")
 
     def again(self) -> None:
         """Ask once more, if it was asked: a run that had just begun may not have heard."""
