@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ def arguments(data: Path, *more: Any) -> list[Any]:
 
 def predicted(to: Path) -> int:
     return to.read_bytes().count(b"\n") if to.exists() else 0
+
+
+def grown(path: Path, size: int) -> bool:
+    return path.exists() and path.stat().st_size > size
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
@@ -96,7 +101,7 @@ def test_killed_again_and_again_the_model_is_the_same_to_the_bit(tmp_path: Path)
     while killed < 5:
         size = to.stat().st_size if to.exists() else 0
         process = started(*arguments(data, *more))
-        wait_for(lambda end=size: to.exists() and to.stat().st_size > end)  # it is learning
+        wait_for(partial(grown, to, size))  # it is learning
         time.sleep(chance.uniform(0.0, 0.1))
         process.kill()
         status, _, err = ended(process)
