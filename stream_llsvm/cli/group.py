@@ -27,6 +27,7 @@ class Group(TyperGroup):
         try:
             code = super().main(given, *rest, **extra)
             sys.stdout.flush()
+            sys.stderr.flush()
         except (KeyboardInterrupt, typer.Abort):
             sys.exit(INTERRUPTED)
         except BrokenPipeError:
