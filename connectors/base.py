@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,10 @@ class Batch:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def __bool__(self) -> bool:
+        """Without a record there may still be rejected ones, and there is a position."""
+        return True
+
     def record(self, i: int) -> dict[str, Any]:
         """Return one record as ``{feature: value}``; what is missing is not named."""
         if self.records is not None:
@@ -108,12 +112,17 @@ class Source(Protocol):
     def poll(self, max_records: int, timeout: float) -> Batch | None:
         """Return the next records, at most so many; None if none came within so many seconds.
 
+        Fewer than so many may come while more are ready.
+
         Raises SourceError if the source cannot go on.
         """
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can come any more; a source that follows never ends."""
+        """Whether nothing can come any more; a source that follows never ends.
+
+        It may become true only with a poll that returns None.
+        """
 
     @property
     def position(self) -> Position:
@@ -150,6 +159,29 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Flush, and let go of files and connections."""
+
+
+@runtime_checkable
+class Rollback(Protocol):
+    """A sink, or dead letters, that can be taken back to where a checkpoint found it."""
+
+    @property
+    def written(self) -> int:
+        """How much was written."""
+
+    def truncate(self, written: int) -> None:
+        """Take back what was written since."""
+
+
+@runtime_checkable
+class TransactionalSink(Sink, Protocol):
+    """A sink that shows what was written only with a commit, and keeps a position with it."""
+
+    def commit(self, position: Position | None) -> None:
+        """Make what was written visible, and the position with it, all or nothing."""
+
+    def committed_offsets(self) -> Position:
+        """Return the position of the last commit, ``{}`` if there was none."""
 
 
 class DeadLetters(Protocol):

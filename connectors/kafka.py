@@ -6,6 +6,7 @@ to go on is the caller's knowledge, kept beside what was learned.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,6 +104,7 @@ class KafkaSource:
         self._consumer: Any = None
         self._cluster: Any = None
         self._next: dict[Any, int] = {}  # partition -> offset of the record behind the last batch
+        self._failed_at: dict[Any, int] | None = None
         self._broken: SourceError | None = None
         self._closed = False
         self._looked = self._moved = 0.0
@@ -141,13 +143,13 @@ class KafkaSource:
         self._ready()
         deadline = time.monotonic() + timeout
         while True:
+            self._ready()
             self._look_for_partitions()
             found = self._fetch(max_records, max(0.0, deadline - time.monotonic()))
             batch = self._batch(found) if found else None
             if batch is not None:
                 return batch
-            if self._broken is not None:
-                raise self._broken
+            self._checked()
             if time.monotonic() >= deadline:
                 return None
 
@@ -158,9 +160,9 @@ class KafkaSource:
         beginning; a topic that it does not name is read from ``start``.
         """
         self._given = {topic: dict(parts) for topic, parts in position.items()}
-        if self._broken is not None and self._consumer is not None:
-            self._consumer.close(autocommit=False, timeout_ms=0)
-            self._consumer = self._broken = None
+        if self._broken is not None:
+            self._broken = None
+            self._drop()
         if self._consumer is None:
             self._ready()
         else:
@@ -186,10 +188,15 @@ class KafkaSource:
     def close(self) -> None:
         """Let go of the connections."""
         self._closed = True
+        if self._consumer is not None:
+            self._given = _as_position(self._next)
+            self._drop()
+
+    def _drop(self) -> None:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
-            self._given = _as_position(self._next)
-            consumer.close(autocommit=False, timeout_ms=2000)
+            with contextlib.suppress(Exception):  # its thread may have died, of whatever
+                consumer.close(autocommit=False, timeout_ms=2000)
 
     def _checked(self) -> None:
         if self._closed:
@@ -321,20 +328,31 @@ class KafkaSource:
             return {}
         except KafkaError as error:
             if not error.retriable:
-                self._fail(error)
-            log.warning("%s: %s; trying again", self.name, self._settings.scrub(error))
-            time.sleep(min(timeout, 0.1))
+                self._start_over(error)
+            else:
+                log.warning("%s: %s; trying again", self.name, self._settings.scrub(error))
+                time.sleep(min(timeout, 0.1))
             return {}
-        except Exception as error:  # a damaged or unreadable batch of records, whatever it raises
-            self._fail(error)
+        except Exception as error:  # records that cannot be unpacked, or the thread has died
+            self._start_over(error)
+            return {}
         self._keep_positions(found)
         return found
 
-    def _fail(self, error: Exception) -> None:
-        at = ", ".join(f"{one.topic}/{one.partition}@{n}" for one, n in self._next.items())
+    def _start_over(self, error: Exception) -> None:
+        """Connect anew from where this stands; raise SourceError if that was tried here before.
+
+        After most errors kafka-python's consumer is of no use: its next poll spins for ever.
+        """
         text = self._settings.scrub(f"{type(error).__name__}: {error}"[:500])
-        self._broken = SourceError(f"Kafka: reading cannot go on ({text}); standing at {at[:300]}")
-        raise self._broken from error
+        if self._next == self._failed_at:
+            at = ", ".join(f"{one.topic}/{one.partition}@{n}" for one, n in self._next.items())
+            self._broken = SourceError(f"Kafka: reading cannot go on at {at[:300]} ({text})")
+            raise self._broken from error
+        log.warning("%s: %s; connecting anew", self.name, text)
+        self._failed_at = dict(self._next)
+        self._given = _as_position(self._next)
+        self._drop()
 
     def _truncated(self, error: Any) -> None:
         """Go back to where brokers agree: they elected a leader that lacks what was read."""
@@ -360,7 +378,7 @@ class KafkaSource:
             self._moved = now
             for one in found or self._next:
                 try:
-                    at = self._consumer.position(one, timeout_ms=100)
+                    at = self._consumer.position(one, timeout_ms=0)
                 except LogTruncationError as error:
                     # Raised once only. What was fetched is handed out first.
                     try:

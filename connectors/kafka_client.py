@@ -36,19 +36,21 @@ def need_kafka() -> None:
         )
 
 
-class _HideTokens(logging.Filter):
-    """Keep logins out of kafka-python's debug log, which prints every request whole."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(
-                f"<{type(one).__name__}>" if type(one).__name__.startswith("Sasl") else one
-                for one in record.args
-            )
-        return True
+_TALKATIVE = ("kafka.net.connection", "kafka.protocol.parser")
 
 
-_hide_tokens = _HideTokens()
+def _hide_logins(record: logging.LogRecord) -> bool:
+    """Keep logins out of kafka-python's debug log, which prints every request and its bytes."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(map(_without_login, record.args))
+    return True
+
+
+def _without_login(argument: object) -> object:
+    if isinstance(argument, bytes | bytearray | memoryview):
+        return f"<{len(argument)} bytes>"
+    name = type(argument).__name__
+    return f"<{name}>" if name.startswith("Sasl") else argument
 
 
 class Settings:
@@ -112,7 +114,8 @@ class Settings:
 
         Raises KafkaTroubleError if no broker is there in time, or at once if waiting cannot help.
         """
-        logging.getLogger("kafka.net.connection").addFilter(_hide_tokens)
+        for name in _TALKATIVE:
+            logging.getLogger(name).addFilter(_hide_logins)
         config = self.resolve()
         deadline = time.monotonic() + self.connect_timeout
         told, pause = "", 0.25

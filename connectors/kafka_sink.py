@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from stream_llsvm.connectors.base import Position, Rejected, Result, SinkError
 from stream_llsvm.connectors.kafka_client import KafkaTroubleError, Settings, wait_for_topics
@@ -24,7 +27,12 @@ class _Sender:
         self.settings = settings
         self._more = dict(more)
         self._producer: Any = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Expect no news of what was sent so far."""
         self.failed: list[BaseException] = []
+        self._ended: list[object] = []  # one for each that arrived or failed
         self.open = 0
 
     def ready(self) -> Any:
@@ -42,7 +50,7 @@ class _Sender:
             producer.close(timeout=0)
             raise SinkError(f"Kafka at {self.settings.servers[0]}: {trouble.text}")
         self._producer = producer
-        self.failed, self.open = [], 0
+        self.forget()
         return producer
 
     def _make(self, config: dict[str, Any]) -> Any:
@@ -56,6 +64,7 @@ class _Sender:
         """Hand over one message; whether it arrived shows in ``settle``."""
         future = self.ready().send(self.topic, value, key=key, headers=headers)
         future.add_errback(self.failed.append)
+        future.add_both(self._ended.append)
         self.open += 1
         return future
 
@@ -63,18 +72,23 @@ class _Sender:
         """Return when everything sent is acknowledged; raise SinkError if something is not."""
         if self._producer is None:
             return
-        from kafka.errors import KafkaError
+        from kafka.errors import KafkaError, UnknownError
 
-        try:
-            self._producer.flush(timeout)
-        except KafkaError as error:
-            raise SinkError(f"{self.where}: {self.say(error)}") from None
-        self.open = 0
-        if self.failed:
-            first, number = self.failed[0], len(self.failed)
-            self.failed = []
-            text = f"{number} records did not arrive, the first because of {self.say(first)}"
-            raise SinkError(f"{self.where}: {text}")
+        deadline = time.monotonic() + timeout
+        while len(self._ended) < self.open:
+            try:
+                self._producer.flush(max(0.0, deadline - time.monotonic()))
+            except UnknownError:  # a batch was too large and is sent in parts: those are awaited
+                time.sleep(0.005)
+            except KafkaError as error:
+                raise SinkError(f"{self.where}: {self.say(error)}") from error
+            if len(self._ended) < self.open and time.monotonic() > deadline:
+                raise SinkError(f"{self.where}: no acknowledgement within {timeout:.0f} s")
+        failed = self.failed
+        self.forget()
+        if failed:
+            text = f"{len(failed)} records did not arrive, the first because of"
+            raise SinkError(f"{self.where}: {text} {self.say(failed[0])}") from failed[0]
 
     def drop(self) -> None:
         """Let go of the producer without waiting; the next use makes another."""
@@ -147,6 +161,7 @@ class KafkaSink:
         self._how = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
         self._initialised: Any = None  # the producer whose transactions are set up
         self._begun = False
+        self._tainted = False  # something failed since the transaction began
         self._fenced = False
         self.model_version = model_version
 
@@ -155,15 +170,18 @@ class KafkaSink:
 
     def write(self, results: Sequence[Result]) -> None:
         """Take results in order; begins a transaction if there is none and one is wanted."""
-        if self._id is not None and not self._begun:
-            self.begin()
+        if self._id is not None:
+            self._check()
+            if not self._begun:
+                self.begin()
         model = [] if self.model_version is None else [("model", self.model_version.encode())]
         from kafka.errors import KafkaError
 
         for place, key, label, prediction, proba in results:
             where = str(place)
             message = {"place": where, "key": key, "label": label, "prediction": prediction}
-            value = self._dumps(message | {"proba": proba}, default=_as_text, option=self._how)
+            message["proba"] = None if proba is None else {_plain(k): p for k, p in proba.items()}
+            value = self._dumps(message, default=_as_text, option=self._how)
             try:
                 self._sender.send(_as_key(key), value, [("source", where.encode()), *model])
             except KafkaError as error:
@@ -179,7 +197,10 @@ class KafkaSink:
         """
         try:
             self._sender.settle(self._flush_timeout)
-        except SinkError:
+        except SinkError as error:
+            if type(error.__cause__).__name__ in _FENCED:
+                raise self._failed(error.__cause__) from None
+            self._tainted = True
             if self._id is None:
                 self._sender.drop()
             raise
@@ -205,19 +226,21 @@ class KafkaSink:
             producer.begin_transaction()
         except KafkaError as error:
             raise self._failed(error) from None
-        self._begun = True
+        self._begun, self._tainted = True, False
 
     def commit(self, position: Position | None = None, metadata: str = "") -> None:
         """Make what was written visible, and the position with it, all or nothing.
 
-        Waits for the broker as long as it takes: whether a commit went through can only be asked
-        from it. After an error, ``abort``. The metadata is a text kept with the position.
+        After an error, ``abort`` and go on from ``committed_offsets``: if the broker did not
+        answer, it alone knows whether the commit went through. The metadata is a text kept with
+        the position.
         """
         from kafka import TopicPartition
         from kafka.errors import KafkaError
         from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
         producer = self._transactional()
+        self._check()
         if not self._begun:
             self.begin()
         self.flush()
@@ -228,8 +251,9 @@ class KafkaSink:
         }
         try:
             if offsets:
-                producer.send_offsets_to_transaction(offsets, ConsumerGroupMetadata(self._group))
-            producer.commit_transaction()
+                group = ConsumerGroupMetadata(self._group)
+                self._within_time(producer.send_offsets_to_transaction, offsets, group)
+            self._within_time(producer.commit_transaction)
         except KafkaError as error:
             raise self._failed(error) from None
         self._begun = False
@@ -245,13 +269,15 @@ class KafkaSink:
             self._sender.drop()
             return
         try:
-            self._transactional().abort_transaction()
-        except KafkaError as error:
-            # The producer is of no use any more. Its successor ends the transaction.
-            self._sender.drop()
+            self._within_time(self._transactional().abort_transaction)
+        except (KafkaError, SinkError) as error:
             self._failed(error)
             log.warning("%s: aborting failed: %s", self._sender.where, self._sender.say(error))
-        self._sender.failed, self._sender.open = [], 0
+        if self._tainted:
+            # kafka-python has lost count of what it sent. Its successor ends the transaction too.
+            self._sender.drop()
+        self._tainted = False
+        self._sender.forget()
 
     def committed_offsets(self) -> Position:
         """Return the position of the last commit, ``{}`` if there was none.
@@ -267,7 +293,15 @@ class KafkaSink:
         except KafkaTroubleError as error:
             raise SinkError(str(error)) from None
         try:
-            kept = client.list_group_offsets({self._group: None})[self._group]
+            deadline = time.monotonic() + self._sender.settings.connect_timeout
+            while True:
+                try:
+                    kept = client.list_group_offsets({self._group: None})[self._group]
+                    break
+                except KafkaError as error:  # a broker that was just started is not ready yet
+                    if not error.retriable or time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.05)
         except KafkaError as error:
             raise SinkError(f"{self._sender.where}: {self._sender.say(error)}") from None
         finally:
@@ -295,9 +329,38 @@ class KafkaSink:
             self._initialised = producer
         return producer
 
-    def _failed(self, error: BaseException) -> SinkError:
+    def _check(self) -> None:
+        """Raise SinkError if the transaction that is open can only be aborted."""
+        if self._fenced:
+            raise SinkError(self._fenced_text())
+        if self._begun and self._tainted:
+            raise SinkError(f"{self._sender.where}: something failed; abort the transaction first")
+
+    def _within_time(self, call: Callable[..., None], *arguments: Any) -> None:
+        """Call what may wait for a broker for ever, but no longer than ``flush_timeout``."""
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                call(*arguments)
+            except BaseException as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=run, name="kafka-transaction", daemon=True)
+        thread.start()
+        thread.join(self._flush_timeout)
+        if thread.is_alive():
+            self._tainted = True
+            text = f"no broker answered within {self._flush_timeout:.0f} s"
+            raise SinkError(f"{self._sender.where}: {text}")
+        if raised:
+            raise raised[0]
+
+    def _failed(self, error: BaseException | None) -> SinkError:
+        self._tainted = True
         if type(error).__name__ in _FENCED:
             self._fenced = True
+            self._sender.drop()
             return SinkError(self._fenced_text())
         if self._id is None:
             self._sender.drop()
@@ -305,8 +368,8 @@ class KafkaSink:
 
     def _fenced_text(self) -> str:
         return (
-            f"{self._sender.where}: another process uses the transactional id {self._id!r} "
-            "and has shut this one out"
+            f"{self._sender.where}: shut out; another process uses the transactional id "
+            f"{self._id!r}, or a transaction was open for longer than transaction_timeout_ms"
         )
 
 
@@ -402,6 +465,10 @@ def _as_key(key: Any) -> bytes | None:
     if key is None or isinstance(key, bytes):
         return key
     return str(key).encode(errors="surrogatepass")
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _as_text(value: Any) -> str:

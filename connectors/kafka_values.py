@@ -91,14 +91,14 @@ class MapDecoder:
         """Decode the values; a value that cannot be read is rejected, never raised."""
         rejected: list[Rejected] = []
         own: list[Any] = list(map(text_or_bytes, keys))
-        try:
-            maps = list(map(self._load, values))
-            fine = set(map(type, maps)) <= {dict}
-            flat = list(chain.from_iterable(map(methodcaller("values"), maps))) if fine else []
-            fine = fine and set(map(type, flat)) <= _FLAT and self._has_text_names(maps)
-        except Exception:  # a decoder may raise anything on bytes from elsewhere; see below which
-            fine = False
-        if not fine:
+        maps = self._all(values)
+        if maps is not None:
+            labels, fields = self._take(maps, self._label), self._take(maps, self._key)
+            flat = list(chain.from_iterable(map(methodcaller("values"), maps)))
+            kinds = set(map(type, flat))
+            if not (kinds | set(map(type, labels)) | set(map(type, fields))) <= _FLAT:
+                maps = None
+        if maps is None:  # slowly, to know which
             maps, kept = [], []
             for value, place in zip(values, places, strict=True):
                 read, reason, detail = self._one(value)
@@ -109,12 +109,26 @@ class MapDecoder:
                 kept.append(read is not None)
             places = list(compress(places, kept))
             own = list(compress(own, kept))
-        labels = self._take(maps, self._label)
-        if self._key is not None:
-            own = self._take(maps, self._key)
-        names, table = _as_table(maps)
-        records = maps if table is None else None
+            labels, fields = self._take(maps, self._label), self._take(maps, self._key)
+            flat = list(chain.from_iterable(map(methodcaller("values"), maps)))
+            kinds = set(map(type, flat))
+        names, table, records = None, None, None
+        if kinds <= _NUMBERS and len(set(map(tuple, maps))) == 1:
+            names = tuple(maps[0])
+            table = np.array(flat, dtype=np.float64).reshape(len(maps), -1)
+        else:
+            records = maps
+        own = own if self._key is None else fields
         return Parts(labels, list(places), names, table, records, own, rejected)
+
+    def _all(self, values: Sequence[bytes | None]) -> list[dict[str, Any]] | None:
+        """Return all maps, or None if there may be something wrong with one."""
+        try:
+            maps = list(map(self._load, values))
+        except Exception:  # a decoder may raise anything on bytes from elsewhere
+            return None
+        fine = set(map(type, maps)) <= {dict} and self._has_text_names(maps)
+        return maps if fine else None
 
     @staticmethod
     def _take(maps: list[dict[str, Any]], field: str | None) -> list[Any]:
@@ -143,19 +157,3 @@ class MapDecoder:
             if type(inside) not in _FLAT:
                 return None, "not a number or text", f"{name}: {inside!r}"[:200]
         return read, "", ""
-
-
-def _as_table(
-    maps: list[dict[str, Any]],
-) -> tuple[tuple[str, ...] | None, NDArray[np.float64] | None]:
-    """Return names and rows if all maps have the same names and numbers only, else twice None."""
-    if not maps or len(set(map(tuple, maps))) != 1:
-        return None, None
-    flat = list(chain.from_iterable(map(methodcaller("values"), maps)))
-    if not set(map(type, flat)) <= _NUMBERS:
-        return None, None
-    try:
-        table = np.array(flat, dtype=np.float64)
-    except OverflowError:
-        return None, None
-    return tuple(maps[0]), table.reshape(len(maps), -1)

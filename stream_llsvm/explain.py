@@ -226,7 +226,7 @@ def relevance_of(memory: Memory, names: tuple[Any, ...]) -> dict[Any, float]:
     """Return how much each feature counts in the metric learned, on the mean 1; empty if none."""
     for i, member in enumerate(memory.members):
         relevance = member.relevance(memory.views(1 + i))
-        if relevance is not None:
+        if relevance is not None and names:
             own = relevance[: len(names)]
             return dict(zip(names, (own / own.mean()).tolist(), strict=True))
     return {}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
     ALONE,
@@ -33,6 +34,7 @@ _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
+_ENDLESS = 2**53
 UNBOUNDED = 2**62
 
 
@@ -157,6 +159,9 @@ class Memory:
                 own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
                 mixer[ALONE, own] = FIRST_TRUST / max(1, row[at.OWN_EXPERTS])
         self.views(0)["members"][AWAKE] = 1
+        odds = np.linspace(0.0, WIDEST, BINS)
+        others = max(1, self.n_classes - 1)
+        self.views(0)["calibration"][:] = 1 / (1 + others * np.exp(-odds)), np.full(BINS, PRIOR)
         for i, member in enumerate(self.members):
             member.begin(self.views(1 + i), *self.shape)
 
@@ -184,6 +189,8 @@ class Memory:
         kept = list(self._kept_experts(new))
         after["mixer"][:] = before["mixer"][:, kept]
         after["members"][:] = before["members"]
+        if self.n_classes > 1:
+            after["calibration"][:] = before["calibration"]
         for i, member in enumerate(self.members):
             member.carry(self.views(1 + i), new.views(1 + i), self.shape, new.shape)
 
@@ -244,6 +251,12 @@ class Memory:
             model["members"][[OWN_LOSS, OWN_ACCURACY, JUDGED, SINCE]],
         )
         if not np.isin(model["members"][AWAKE], (0, 1)).all():
+            return False
+        right, count = model["calibration"]
+        if not ((right >= 0) & (right <= 1)).all() or (count < 0).any():
+            return False
+        # From here on a float counts no further.
+        if (model["counters"] >= _ENDLESS).any():
             return False
         if any((view < 0).any() for view in never_negative):
             return False

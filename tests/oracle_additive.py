@@ -31,9 +31,10 @@ class AdditiveOracle(Cells):
     def score(self, z: Array) -> Array:
         """Return the sum of the features' curves, (experts, columns)."""
         self.touched: list[Share] = []
-        for i, v in enumerate(z):
-            shares = hats(v, self.knots)
-            self.touched += [(i * self.knots + int(k), shares[k]) for k in np.flatnonzero(shares)]
+        for i in np.flatnonzero(z):  # 0 is a missing value, or a constant's: it says nothing
+            shares = hats(z[i], self.knots)
+            on = np.flatnonzero(shares)
+            self.touched += [(int(i * self.knots + k), shares[k]) for k in on]
         self.scores = self.blend(self.touched)
         return self.scores
 

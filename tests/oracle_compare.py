@@ -108,7 +108,11 @@ ADDITIVE: dict[str, Additive] = {
     "additive": additive(),
     "additive, two knots": additive(n_knots=2),
     "additive, one step": additive(steps=(2.0,), averaged=False),
-    "additive, squared hinge, one against the rest": additive(loss=SQUARED_HINGE, multiclass=OVR),
+    "additive, squared hinge, one against the rest": additive(
+        loss=SQUARED_HINGE,
+        multiclass=OVR,
+        steps=(0.3, 3.0),  # greater ones throw rounding up from step to step
+    ),
 }
 MEMORIES: dict[str, Remembered] = {
     "memory": remembered(),

@@ -102,7 +102,10 @@ class MemoryOracle:
             pause = 1 + kernel.NEAREST * self.width // kernel.METRIC_BUDGET
             if self.options.learns_metric and self.seen % pause == 0:
                 self._learn_metric(label, w)
-        if self.seen % kernel.EASY_ONE_IN == 0 or not self._easy(label):
+        easy = self._easy(label)
+        if self.seen == kernel.YOUNG:  # scales were guesses until now, and so is what they scaled
+            self.records, self.head = [], 0
+        if self.seen % kernel.EASY_ONE_IN == 0 or not easy:
             self._remember(Record(self.z, label, self.seen, w))
         renewed = self.seen % metric.PERIOD == 0 or self.seen < metric.PERIOD
         if self.options.learns_metric and renewed:

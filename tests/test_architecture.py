@@ -119,7 +119,6 @@ def loaded_by(statement: str) -> set[str]:
     return set(told.stdout.split())
 
 
-@pytest.mark.xfail(strict=True, reason="the engine imports river.drift, which brings pandas")
 def test_importing_brings_no_more_than_it_must() -> None:
     base = loaded_by("import river.base, numpy, numba, msgpack, narwhals.stable.v2")
     extra = loaded_by("import stream_llsvm") - base

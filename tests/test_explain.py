@@ -78,9 +78,6 @@ def test_clipped_experts_are_explained_by_what_they_count(classes: int) -> None:
         assert np.abs(model._memory.views(0)["normal"]).max() == SCORE_CLIP
 
 
-@pytest.mark.xfail(
-    strict=True, reason="explain_one fails if there is room for features that nobody has seen"
-)
 @pytest.mark.parametrize("kind", [SAPLClassifier, LCCClassifier])
 def test_a_sparse_record_is_explained_by_the_features_that_it_names(
     kind: type[LocalClassifier],

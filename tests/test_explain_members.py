@@ -15,7 +15,7 @@ from stream_llsvm import (
     SAPLClassifier,
 )
 from stream_llsvm.explain import Explanation
-from stream_llsvm.kernels.members.memory import NEAREST
+from stream_llsvm.kernels.members.memory import NEAREST, YOUNG
 from stream_llsvm.kernels.scaling import Z_CLIP
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import NEW_LEARNERS, small
@@ -123,12 +123,9 @@ def test_sparse_records_are_explained_by_the_features_that_they_name(
     ],
 )
 def test_room_for_features_that_nobody_has_seen_changes_nothing(
-    kind: type[LocalClassifier], request: pytest.FixtureRequest
+    kind: type[LocalClassifier],
 ) -> None:
     """From 64 features on, new ones find room made in advance."""
-    if kind in (SAPLClassifier, FernsClassifier, CommitteeClassifier):
-        reason = "explain_one fails if there is room for features that nobody has seen"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
     rng = np.random.default_rng(0)
     model: LocalClassifier = kind()
     for i in range(400):
@@ -208,7 +205,7 @@ def test_a_remembered_record_is_its_own_first_voter() -> None:
     labels = np.arange(300) % 80  # no five neighbours agree: all are remembered
     model = MemoryClassifier(standardize=False)
     model.learn_many(x, labels)
-    for i in (0, 100, 299):
+    for i in (YOUNG, 100, 299):  # those before are forgotten
         first = model.explain_one(_record(x[i])).voters[0]
         assert (first.label, first.age) == (labels[i], 299 - i)
 
@@ -253,12 +250,7 @@ def test_an_additive_models_contribution_is_its_features_own() -> None:
         assert one.score - other.score == pytest.approx(change, abs=1e-4)
 
 
-FLAT = pytest.mark.xfail(
-    strict=True, reason="beyond its last knots a curve is flat, but unscaled its weight is not 0"
-)
-
-
-@pytest.mark.parametrize("far", [False, pytest.param(True, marks=FLAT)])
+@pytest.mark.parametrize("far", [False, True])
 def test_an_additive_models_weights_are_its_curves_slopes(far: bool) -> None:
     model = AdditiveSVMClassifier(standardize=False)
     x, labels = stream(0, 500, WIDTH, 2)

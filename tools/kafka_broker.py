@@ -30,7 +30,7 @@ LOGGING = "2.24.3"
 HOST = "127.0.0.1"
 FIRST_PORTS = (9092, 9093, 9094)
 
-_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+_POM = """<project>
 <modelVersion>4.0.0</modelVersion>
 <groupId>local</groupId><artifactId>kafka-jars</artifactId><version>1</version>
 <dependencies>{}</dependencies>

@@ -13,14 +13,15 @@ from stream_llsvm.cli.columns import check_columns
 from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
-from stream_llsvm.connectors.base import DeadLetters, Sink, Source, SourceError
+from stream_llsvm.cli.watching import WatchedEngine
+from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
-from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.keeping import EngineError
 from stream_llsvm.engine.waiting import Waiting
 from stream_llsvm.model_file import ModelFileError
 
 _Made = TypeVar("_Made")
+_UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _UNBOUNDED = 10**15
 _FILE_KEYS = ("label", "key", "ignore", "format", "names", "delimiter", "follow")
@@ -96,7 +97,8 @@ def _rotation(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _connection(given: Mapping[str, Any]) -> dict[str, Any]:
     timeout = given.get("connect_timeout", _PATIENCE)
-    return {"options": given.get("options"), "connect_timeout": timeout}
+    more = {key: given[key] for key in ("transactional_id",) if key in given}
+    return {"options": given.get("options"), "connect_timeout": timeout, **more}
 
 
 def _made(make: Callable[[], _Made]) -> _Made:
@@ -115,8 +117,8 @@ def make_model(settings: Settings) -> Any:
 
 
 def make_engine(
-    settings: Settings, sink: Sink, on_error: Callable[[OSError], None], stack: ExitStack
-) -> Engine:
+    settings: Settings, sink: Sink | None, on_error: Callable[[OSError], None], stack: ExitStack
+) -> WatchedEngine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.
@@ -139,8 +141,8 @@ def make_engine(
             how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), on_error)
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
-        engine = Engine(source, model, sink=sink, **how)
-    except (EngineError, CheckpointError, SourceError, ModelFileError, ValueError) as error:
+        engine = WatchedEngine(source, model, sink=sink, **how)
+    except _UNFIT as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:
         _check_same_model(engine.model, model, kept["folder"])

@@ -15,26 +15,23 @@ from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.stopping import Stopping
 from stream_llsvm.cli.telling import print_json, print_table
-from stream_llsvm.cli.watching import Watch, WatchedSink
+from stream_llsvm.cli.watching import Watch
 
 
 def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) -> int:
     """Run what the settings say; return the exit code."""
     given = settings.get("sink")
-    sink = WatchedSink(None if given is None else make_sink(given))
+    sink = None if given is None else make_sink(given)
     console = None if as_json else Console(stderr=True, highlight=False)
     with contextlib.ExitStack() as stack:
-        stack.callback(sink.close)
+        if sink is not None:
+            stack.callback(sink.close)
         engine = make_engine(settings, sink, _cannot_write, stack)
-        sink.engine = engine
         _tell_events(engine)
         stopping = stack.enter_context(Stopping(engine.stop))
         begin, before = time.monotonic(), engine.progress.counts["records"]
-        if engine.checkpoints is not None and engine.position is None:
-            # From here on, what a crash leaves in the sink is cut off when the run goes on.
-            engine.checkpoint(wait=True)
         try:
-            with Watch(sink, console, stopping.again):
+            with Watch(engine, console, stopping.again):
                 engine.run(max_records)
                 _take_the_rest(engine, stopping)
         except Exception as error:

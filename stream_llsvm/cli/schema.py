@@ -90,7 +90,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "longest": Key(_number(0, _FOREVER)),
     },
     "model": {"class": Key(text), "save": Key(text)},  # and the options of the class
-    "sink": _WRITE,
+    "sink": {**_WRITE, "transactional_id": Key(text, only="kafka")},
     "dead_letters": _WRITE,
     "checkpoints": {
         "folder": Key(text, needed=True),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 from rich.console import Console
 
-from stream_llsvm.connectors.base import Result, Sink
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.engine import Engine
 
 _LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
 
@@ -21,60 +22,36 @@ class Seen(NamedTuple):
     rejected: int
     accuracy: float | None
     checkpoint: str
-    at: float
 
 
-class WatchedSink:
-    """A sink that also looks at the engine, on whose thread it is called."""
+class WatchedEngine(Engine):
+    """An engine that keeps what is worth showing, now and then, behind a batch."""
 
-    def __init__(self, sink: Sink | None) -> None:
-        self._sink = sink
-        self.engine: Any = None
-        self.seen = Seen(0, 0, None, "", time.monotonic())
-        self._next = 0.0
+    seen = Seen(0, 0, None, "")
+    _next = 0.0
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("written", "truncate") and self.__dict__.get("_sink") is not None:
-            return getattr(self._sink, name)
-        raise AttributeError(name)
-
-    def write(self, results: Sequence[Result]) -> None:
-        """Pass results on, and look at the scores if the last look was a while ago."""
-        if self._sink is not None:
-            self._sink.write(results)
+    def _take(self, batch: Batch) -> None:
+        super()._take(batch)
         if time.monotonic() >= self._next:
-            self.look()
+            self.seen = self._looked()
             self._next = time.monotonic() + _LIVE
 
-    def look(self) -> None:
-        """Keep what is worth showing. Only the engine's thread may call this."""
-        progress = self.engine.progress
-        scores = progress.scores.report(len(progress.classes))
+    def _looked(self) -> Seen:
+        scores = self.progress.scores.report(len(self.progress.classes))
         accuracy = scores["windowed"]["accuracy"] if scores else None
-        checkpoints = [e for e in progress.events[-50:] if e["kind"].startswith("checkpoint")]
-        last = f"{checkpoints[-1]['text']} at {checkpoints[-1]['record']:,}" if checkpoints else ""
-        rejected = self.engine.rejects.counts.total()
-        records = progress.counts["records"]
-        self.seen = Seen(records, rejected, accuracy, last, time.monotonic())
-
-    def flush(self) -> None:
-        """Flush the sink."""
-        if self._sink is not None:
-            self._sink.flush()
-
-    def close(self) -> None:
-        """Close the sink."""
-        if self._sink is not None:
-            self._sink.close()
+        kept = [e for e in self.progress.events[-50:] if e["kind"].startswith("checkpoint")]
+        last = f"{kept[-1]['text']} at {kept[-1]['record']:,}" if kept else ""
+        rejected = self.rejects.counts.total()
+        return Seen(self.progress.counts["records"], rejected, accuracy, last)
 
 
 class Watch:
-    """A thread that shows what a `WatchedSink` has seen, as long as it is a context.
+    """A thread that shows what an engine has seen, as long as it is a context.
 
     Parameters
     ----------
-    sink
-        What looks at the run.
+    engine
+        What runs.
     console
         Where to show it; nothing is shown if None.
     also
@@ -83,9 +60,9 @@ class Watch:
     """
 
     def __init__(
-        self, sink: WatchedSink, console: Console | None, also: Callable[[], None]
+        self, engine: WatchedEngine, console: Console | None, also: Callable[[], None]
     ) -> None:
-        self._sink, self._console, self._also = sink, console, also
+        self._engine, self._console, self._also = engine, console, also
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
@@ -108,23 +85,23 @@ class Watch:
 
     def _live(self, console: Console) -> None:
         with console.status("starting") as status:
-            before, rate = self._sink.seen, 0.0
+            before, rate, at = self._engine.seen, 0.0, time.monotonic()
             while not self._done.wait(_LIVE):
                 self._also()
-                now = self._sink.seen
-                fresh = (now.records - before.records) / max(time.monotonic() - before.at, 1e-9)
+                now, since = self._engine.seen, time.monotonic() - at
+                fresh = (now.records - before.records) / max(since, 1e-9)
                 rate = fresh if rate == 0 else 0.7 * rate + 0.3 * fresh
-                before = now._replace(at=time.monotonic())
+                before, at = now, at + since
                 status.update(line(now, rate))
 
     def _lines(self, console: Console) -> None:
-        before, due = self._sink.seen, time.monotonic() + _PLAIN
+        before, due = self._engine.seen, time.monotonic() + _PLAIN
         while not self._done.wait(_LIVE):
             self._also()
             if time.monotonic() < due:
                 continue
             due += _PLAIN
-            now = self._sink.seen
+            now = self._engine.seen
             rate = (now.records - before.records) / _PLAIN
             before = now
             console.print(line(now, rate), highlight=False, soft_wrap=True)
@@ -135,7 +112,7 @@ def line(seen: Seen, rate: float) -> str:
 
     Examples
     --------
-    >>> line(Seen(12_000, 3, 0.915, "number 2 at 10,000", 0.0), 4567.8)
+    >>> line(Seen(12_000, 3, 0.915, "number 2 at 10,000"), 4567.8)
     '12,000 records, 4,568/s, accuracy 91.5% of the last, 3 rejected, checkpoint number 2 at 10,000'
 
     """

@@ -37,7 +37,7 @@ class Checkpoints:
     folder
         Where; it is made if it is not there. Locked until `close`.
     keep
-        How many are kept.
+        How many are kept, at least two: the last may not hold yet when it is written.
     on_error
         Called, from the writing thread, when a checkpoint could not be written. The older ones
         are as good as before, and the next one is tried as usual.
@@ -50,7 +50,7 @@ class Checkpoints:
         keep: int = 3,
         on_error: Callable[[OSError], None] | None = None,
     ) -> None:
-        self.folder, self.keep = Path(folder), keep
+        self.folder, self.keep = Path(folder), max(2, keep)
         self._on_error = on_error
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -73,15 +73,26 @@ class Checkpoints:
         return self.folder / f"checkpoint-{number:010}.llsvm"
 
     def newest_first(self) -> Iterator[Found]:
-        """Yield the checkpoints that can be read; what cannot is named in those that follow."""
+        """Yield the checkpoints that can be read; what cannot is named in those that follow.
+
+        Raises CheckpointError if there are some and none can be read: to begin anew would be to
+        forget what they hold.
+        """
         skipped: list[str] = []
+        readable = False
         for number in reversed(self._numbers()):
             try:
                 payload = read(self.path(number))
             except (ModelFileError, OSError) as error:
                 skipped.append(f"{self.path(number)}: {error}")
                 continue
+            readable = True
             yield Found(number, payload, list(skipped))
+        if skipped and not readable:
+            raise CheckpointError(
+                f"no checkpoint in {self.folder} can be read: {'; '.join(skipped)}. "
+                "Move them away to begin anew"
+            )
 
     def write(self, payload: Mapping[str, Any], *, wait: bool = False) -> int | None:
         """Write a checkpoint; None if the last one is still being written.
@@ -113,13 +124,6 @@ class Checkpoints:
         for old in self._numbers()[: -self.keep]:
             with contextlib.suppress(OSError):
                 self.path(old).unlink()
-
-    def drop_after(self, number: int) -> None:
-        """Forget the checkpoints behind this one: what they hold is going to be done again."""
-        for later in self._numbers():
-            if later > number:
-                self.path(later).unlink(missing_ok=True)
-        self.number = number
 
     def finish(self) -> None:
         """Wait for the checkpoint that is being written."""

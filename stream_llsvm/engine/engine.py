@@ -22,6 +22,7 @@ from stream_llsvm.connectors.base import (
     Result,
     Sink,
     Source,
+    TransactionalSink,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.keeping import EngineError, continued, saved
@@ -174,14 +175,21 @@ class Engine:
         )
 
     def checkpoint(self, *, wait: bool = False) -> None:
-        """Write model, position, scores and waiting labels together."""
+        """Write model, position, scores and waiting labels together.
+
+        With a transactional sink the checkpoint is on disk before the predictions are shown: after
+        a crash between the two, the position that the broker keeps tells which one holds.
+        """
         assert self.checkpoints is not None
+        sink = self.sink if isinstance(self.sink, TransactionalSink) else None
         self._flush()
         try:
-            number = self.checkpoints.write(saved(self), wait=wait)
+            number = self.checkpoints.write(saved(self), wait=wait or sink is not None)
         except OSError as error:
             self.progress.note("checkpoint failed", str(error))
             return
+        if sink is not None:
+            sink.commit(self.position)
         if number is not None:
             self.progress.note("checkpoint", f"number {number}")
 

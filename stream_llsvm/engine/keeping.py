@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.connectors.base import Rollback, TransactionalSink
+from stream_llsvm.engine.checkpoints import Checkpoints, Found
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
@@ -34,19 +35,26 @@ def saved(engine: Engine) -> dict[str, Any]:
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),
         },
-        "written": getattr(engine.sink, "written", None),
+        "written": [
+            each.written if isinstance(each, Rollback) else None for each in _outputs(engine)
+        ],
     }  # fmt: skip
 
 
 def continued(engine: Engine, checkpoints: Checkpoints) -> None:
-    """Let the engine continue from the newest checkpoint that can be read, if there is one."""
+    """Let the engine continue from the newest checkpoint that holds, if there is one."""
     if not isinstance(engine.model, LocalClassifier):
         raise EngineError(
             "checkpoints need one of this package's classifiers: others have no file format that "
             "is safe to read"
         )
-    found = next(checkpoints.newest_first(), None)
+    found = _newest(engine, checkpoints)
     if found is None:
+        # Even a run that dies before its first checkpoint must know where its outputs began.
+        try:
+            checkpoints.write(saved(engine), wait=True)
+        except OSError as error:
+            raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
         return
     for text in found.skipped:
         engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
@@ -62,8 +70,29 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         engine.late.position = payload["late"]["position"]
         if engine.late.position is not None:
             engine.late.source.seek(engine.late.position)
-    truncate = getattr(engine.sink, "truncate", None)
-    if truncate is not None and payload["written"] is not None:
-        truncate(payload["written"])
+    for each, written in zip(_outputs(engine), payload["written"], strict=True):
+        if isinstance(each, Rollback) and written is not None:
+            each.truncate(written)
     records = engine.progress.counts["records"]
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+
+
+def _outputs(engine: Engine) -> tuple[object, object]:
+    return engine.sink, engine.rejects.letters
+
+
+def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
+    """Return the newest checkpoint that can be read and whose predictions were committed."""
+    if not isinstance(engine.sink, TransactionalSink):
+        return next(checkpoints.newest_first(), None)
+    committed = engine.sink.committed_offsets()
+    for found in checkpoints.newest_first():
+        if (found.payload["position"] or {}) == committed:
+            return found
+    if committed:
+        raise EngineError(
+            f"predictions were committed up to {committed}, and no checkpoint in "
+            f"{checkpoints.folder} stands there: restore the folder, or start with a new one and "
+            "another transactional id"
+        )
+    return None

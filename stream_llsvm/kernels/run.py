@@ -7,6 +7,7 @@ other nor the mixer, and the order cannot matter.
 
 from __future__ import annotations
 
+from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.jit import Array, Real, entry, kernel, passage
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.members import additive, anchors, ferns, memory
@@ -71,6 +72,7 @@ MODEL_LAYOUT = (
     ("squares", "f8", ("all_experts",), "scratch"),
     ("part", "f8", (3, "classes"), "scratch"),
     ("relevance", "f4", ("redraws", "width"), "scratch"),
+    ("calibration", "f8", (2, BINS), "state"),
 )
 assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
@@ -115,6 +117,7 @@ def run(
     normal = doubles(scratch, o[11], experts * classes).reshape(experts, classes)
     squares = doubles(scratch, o[12], experts)
     part = doubles(scratch, o[13], 3 * classes).reshape(3, classes)
+    table = doubles(state, o[15], 2 * BINS).reshape(2, BINS)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0
@@ -145,7 +148,11 @@ def run(
                         plan, counters, mixer, facts, normal, squares, p, part, some_labels[q],
                         some_importance[q],
                     )  # fmt: skip
+                lesson = some_labels[q] if plan[0, LEARN_MIXER] == 1 else -1
+                calibrate(table, p, likeliest[first + q], lesson, some_importance[q])
         first += rows
+    if stage == PREPARE:
+        memo[FRESH] = 0
     if stage == ALL_STAGES and n > 0:
         memo[FRESH] = 1 if n == 1 and labels[0] < 0 else 0
         if memo[FRESH] == 1:

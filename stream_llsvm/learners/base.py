@@ -129,7 +129,9 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         return dict(zip(self._labels.labels, memory.one_proba[0].tolist(), strict=True))
 
     def decision_function_one(self, x: Record) -> dict[Any, float]:
-        """Return each label's score: the logits, which sum to zero, of the probabilities.
+        """Return each label's score, as the mixer adds it up; they sum to zero.
+
+        The probabilities are the softmax of the scores, calibrated.
 
         Parameters
         ----------
@@ -165,7 +167,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         if code < 0:
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
         columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
-        z = np.zeros(len(self._features))
+        z = np.zeros(memory.width)
         z[columns] = memory.views(0)["z"][0, : len(columns)]
         taken = explain_last(memory, code, z)
         slopes = per_unit(memory, z[columns], taken.slopes[columns], columns)

@@ -9,6 +9,8 @@ from stream_llsvm.learners.options import choice, flag, whole
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 
+_FLOATS = 2**26  # enough for a window of 64 records with a million features
+
 
 class MemoryClassifier(LocalClassifier):
     """Remembered records vote, by their distance in a metric that is learned as they come.
@@ -67,4 +69,5 @@ class MemoryClassifier(LocalClassifier):
         return self.standardize
 
     def _members(self) -> Sequence[Member]:
-        return (Remembered(window=self.window, learns_metric=self.metric is not None),)
+        learns = self.metric is not None
+        return (Remembered(window=self.window, learns_metric=learns, floats=_FLOATS),)

@@ -98,6 +98,7 @@ class Additive(Stepping):
         of_features[..., names] = np.moveaxis(blend, 0, -1)
         per_unit = (knots - 1) / (2 * Z_CLIP)
         slopes[..., names] = np.moveaxis((two[1] - two[0]) * per_unit, 0, -1)
+        slopes[..., np.abs(z) >= Z_CLIP] = 0  # the curve is flat beyond its last knots
         rest = by_expert(views["bias"].astype(np.float64))
         return Parts(by_expert(of_features), by_expert(slopes), rest)
 

@@ -104,7 +104,8 @@ class Ferns(Stepping):
         shape = views["bias"].shape
         of_features = np.zeros((*shape, len(z)))
         rest = views["bias"].astype(np.float64)
-        drawn = self.n_ferns if views["running"][kernel.SEEN] >= kernel.FIRST_DRAW else 0
+        begun = views["running"][kernel.SEEN] >= kernel.FIRST_DRAW and len(z) > 0
+        drawn = self.n_ferns if begun else 0
         for f in range(drawn):
             weights = views["weights"][f].astype(np.float64)
             mass = views["mass"][f].astype(np.float64)

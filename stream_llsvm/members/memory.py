@@ -13,7 +13,7 @@ from stream_llsvm.kernels.members import memory as kernel
 from stream_llsvm.members.base import Plain
 from stream_llsvm.members.member import Parts, Shape, Views
 
-#: Floats that the window may take: with many features it is shorter.
+#: In a committee, where others are better at thousands of features.
 FLOATS = 2**19
 #: A window shorter than this is not worth asking.
 _SHORTEST = 64
@@ -24,6 +24,8 @@ class Remembered(Plain):
     """The last records, which vote. See ``kernels/members/memory.py``."""
 
     window: int = 2_000
+    #: Floats that the window may take: with many features it is shorter.
+    floats: int = FLOATS
     learns_metric: bool = True
 
     kind = model.MEMORY_KIND
@@ -36,7 +38,7 @@ class Remembered(Plain):
 
     def length(self, width: int) -> int:
         """Return how many records of this width are remembered."""
-        length = min(self.window, FLOATS // max(1, width))
+        length = min(self.window, self.floats // max(1, width))
         return length if length >= min(self.window, _SHORTEST) else 0
 
     def experts(self, width: int, columns: int) -> int:

@@ -19,7 +19,9 @@ from stream_llsvm.cli.app import app
 from stream_llsvm.model_file import read
 
 # Older runners mix what goes to stderr into stdout unless they are told not to.
-_APART: dict[str, Any] = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+_APART: dict[str, Any] = (
+    {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
+)
 ROOT = Path(__file__).resolve().parents[2]
 
 

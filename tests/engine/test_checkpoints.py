@@ -57,6 +57,15 @@ def test_a_damaged_one_is_passed_over_and_named(tmp_path: Path, damage: str) -> 
     assert last.name in found.skipped[0]
 
 
+def test_when_none_can_be_read_nothing_is_begun_anew(tmp_path: Path) -> None:
+    filled(tmp_path, 2)
+    for path in tmp_path.glob("checkpoint-*"):
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CheckpointError, match=r"can be read: .*truncated.*Move them away"):
+        newest(tmp_path)
+    assert len(list(tmp_path.glob("checkpoint-*"))) == 2
+
+
 def test_an_empty_folder_has_none(tmp_path: Path) -> None:
     assert newest(tmp_path / "new") is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -208,3 +209,43 @@ def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
     engine.stop()
     run.join(timeout=10)
     assert not run.is_alive()
+
+
+class Committed(Kept):
+    """Shows results with a commit, and keeps the position; it outlives the runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[Result] = []
+        self.offsets: Position = {}
+        self.broken = False
+
+    def commit(self, position: Position | None) -> None:
+        if self.broken:
+            raise ConnectionError("killed before the commit")
+        self.shown += self.results
+        self.results, self.offsets = [], position or {}
+
+    def committed_offsets(self) -> Position:
+        self.results = []  # what was never committed is gone
+        return self.offsets
+
+
+def test_with_transactions_each_result_is_shown_once(tmp_path: Path) -> None:
+    data, sink = rows(300), Committed()
+    for run in range(6):
+        kept = Checkpoints(tmp_path)
+        engine = Engine(source(data), model(), sink=sink, checkpoints=kept, max_batch=10)
+        sink.broken = run % 2 == 1  # the checkpoint is written, the commit is not
+        with contextlib.suppress(ConnectionError):
+            engine.run(100)
+        kept.close()
+    assert [r.place.number for r in sink.shown] == list(range(1, 301))
+    assert everything(engine.model) == everything(learned(data))  # type: ignore[arg-type]
+
+
+def test_commits_without_their_checkpoint_stop_the_run(tmp_path: Path) -> None:
+    sink = Committed()
+    sink.offsets = {"records": 50}
+    with pytest.raises(EngineError, match="no checkpoint in"):
+        Engine(source(rows(9)), model(), sink=sink, checkpoints=Checkpoints(tmp_path))

@@ -40,6 +40,17 @@ def test_the_loops_are_numpys(form: int) -> None:
     assert np.array_equal(weights[1], WEIGHTS[1])
 
 
+@pytest.mark.parametrize("width", [0, 1, 4, 9])
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 4, 5, 7, 8, 11])
+def test_scores_are_numpys_however_many_rows(rows: int, width: int) -> None:
+    """Four rows are summed at a time, and what is left over one by one."""
+    weights = RNG.normal(size=(rows, width)).astype(np.float32)
+    out = np.full(rows + 1, 7, dtype=np.float32)
+    scores_of(weights, DENSE[:width], NOTHING, out[:rows])
+    np.testing.assert_allclose(out[:rows], weights @ DENSE[:width], rtol=1e-4, atol=1e-6)
+    assert out[rows] == 7
+
+
 def test_a_dense_record_may_be_narrower_than_the_weights() -> None:
     """There may be room for features that nobody has seen yet."""
     out = np.empty(3, dtype=np.float32)

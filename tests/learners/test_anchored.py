@@ -53,7 +53,8 @@ def test_no_option_lets_a_nan_in(kind: type[AnchorClassifier], options: dict[str
     model = kind(n_anchors=6, n_neighbors=3, **options)
     for i, (x, y) in enumerate(extremes(240, seed=0)):
         model.learn_one(x, y, w=1e6 if i >= 200 else 1.0)
-        assert sound(model), f"after record {i}"
+        if i % 40 == 39:  # what is not a number stays none; looking at each takes ten times longer
+            assert sound(model), f"after record {i}"
     for x, _ in extremes(20, seed=1):
         assert np.isfinite(list(model.predict_proba_one(x).values())).all()
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm import AdditiveSVMClassifier, MemoryClassifier, SAPLClassifier
+from stream_llsvm import SAPLClassifier
 from stream_llsvm.kernels.scaling import CENTRE, MEAN
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
@@ -104,12 +104,7 @@ KINDS: dict[str, list[Any]] = {
 
 @each_learner
 @pytest.mark.parametrize("labels", KINDS.values(), ids=KINDS)
-def test_labels_of_every_kind(
-    kind: type[LocalClassifier], labels: list[Hashable], request: pytest.FixtureRequest
-) -> None:
-    if kind is MemoryClassifier and len(labels) == 5:
-        reason = "the first record, kept from before there was a scale, outvotes all later ones"
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
+def test_labels_of_every_kind(kind: type[LocalClassifier], labels: list[Hashable]) -> None:
     model = small(kind)
     for i in range(200):
         model.learn_one({"a": float(i % len(labels))}, labels[i % len(labels)])
@@ -189,20 +184,7 @@ def test_a_late_feature_is_scaled_like_an_early_one() -> None:
     assert late[CENTRE] == late[MEAN] == pytest.approx(5, abs=0.3)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(
-            kind,
-            marks=pytest.mark.xfail(
-                kind is AdditiveSVMClassifier,
-                strict=True,
-                reason="features that say nothing shorten the additive member's steps",
-            ),
-        )
-        for kind in ALL_LEARNERS
-    ],
-)
+@each_learner
 def test_constant_and_missing_features(kind: type[LocalClassifier]) -> None:
     """Features that say nothing neither harm nor help."""
     plain = records(1_500, features=2)

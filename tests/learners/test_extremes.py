@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_llsvm.learners.base import LocalClassifier
-from tests.learners.support import NEW_LEARNERS, SMALL, Stream, records, small, sound, taught
+from tests.learners.support import NEW_LEARNERS, Stream, records, small, sound, taught
 from tests.learners.test_anchored import extremes
 
 each = pytest.mark.parametrize("kind", NEW_LEARNERS)
@@ -44,8 +44,6 @@ def test_no_record_lets_a_nan_in(
     for x, _ in rows:
         proba = list(model.predict_proba_one(x).values())
         assert np.isfinite(proba).all() and sum(proba) == pytest.approx(1)
-        if not model.features:
-            continue  # see below
         explained = model.explain_one(x)
         assert np.isfinite([explained.score, explained.bias, *explained.weights.values()]).all()
 
@@ -61,7 +59,8 @@ def test_absurd_records_among_sober_ones(
     model = small(kind, **options)
     for i, (x, y) in enumerate(extremes(400, seed=0)):
         model.learn_one(x, y, w=1e6 if i >= 300 else 1.0)
-        assert sound(model), f"after record {i}"
+        if i < 40 or i % 40 == 39:
+            assert sound(model), f"after record {i}"
     for x, _ in extremes(20, seed=1):
         assert np.isfinite(list(model.predict_proba_one(x).values())).all()
 
@@ -75,20 +74,7 @@ def test_records_of_nothing_but_gaps(kind: type[LocalClassifier]) -> None:
     assert sound(model)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(
-            kind,
-            marks=pytest.mark.xfail(
-                "ferns" in str(SMALL[kind]),
-                strict=True,
-                reason="without features ferns ask for number 0, which does not exist",
-            ),
-        )
-        for kind in NEW_LEARNERS
-    ],
-)
+@each
 def test_records_without_any_feature(kind: type[LocalClassifier]) -> None:
     """Long enough for ferns to be drawn, though there is nothing that they could ask."""
     empty: Stream = [({}, i % 2) for i in range(1_300)]

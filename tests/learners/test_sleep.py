@@ -183,7 +183,6 @@ def test_the_relevance_of_features_is_the_metrics() -> None:
     assert CommitteeClassifier(members=("ferns",)).feature_relevance == {}
 
 
-@pytest.mark.xfail(strict=True, reason="the mean of no features")
 def test_no_features_have_no_relevance() -> None:
     model = CommitteeClassifier(members=("memory",))
     model.learn_one({}, "a")
@@ -220,18 +219,7 @@ def test_threads_and_sparse_records() -> None:
     assert everything(one) == everything(many)
 
 
-@pytest.mark.parametrize(
-    "threads",
-    [
-        1,
-        pytest.param(
-            2,
-            marks=pytest.mark.xfail(
-                strict=True, reason="lanes do not forget the answer that a call left for the next"
-            ),
-        ),
-    ],
-)
+@pytest.mark.parametrize("threads", [1, 2])
 def test_an_answer_is_not_kept_beyond_what_is_learned_since(threads: int) -> None:
     X, y = stream(600)
     model = small(CommitteeClassifier, threads=threads)

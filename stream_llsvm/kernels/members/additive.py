@@ -41,16 +41,23 @@ LAYOUT = (
 
 @kernel
 def hats(x: Array, at: Array, knots: int, cells: Array, shares: Array) -> int:
-    """Find the two knots around each value and its share of each; returns how many."""
+    """Find the two knots around each value and its share of each; returns how many.
+
+    A scaled value of 0 is a missing one, or a constant: it says nothing, and touches none.
+    """
     per_unit = (knots - 1) / (2 * Z_CLIP)
+    n = 0
     for t in range(x.size):
+        if x[t] == 0:
+            continue
         i = at[t] if at.size > 0 else t
         place = (x[t] + Z_CLIP) * per_unit
         left = min(max(int(place), 0), knots - 2)
         share = min(max(place - left, 0.0), 1.0)
-        cells[2 * t], cells[2 * t + 1] = i * knots + left, i * knots + left + 1
-        shares[2 * t], shares[2 * t + 1] = 1 - share, share
-    return 2 * x.size
+        cells[n], cells[n + 1] = i * knots + left, i * knots + left + 1
+        shares[n], shares[n + 1] = 1 - share, share
+        n += 2
+    return n
 
 
 @kernel

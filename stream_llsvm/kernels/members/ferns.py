@@ -169,7 +169,7 @@ def run(
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        drawn = n_ferns if running[SEEN] >= FIRST_DRAW else 0
+        drawn = n_ferns if running[SEEN] >= FIRST_DRAW and width > 0 else 0
         out = scores[q, first : first + experts].reshape(wide)
         narrow = at.size > 0 or x.size < width
         if narrow:
@@ -188,6 +188,8 @@ def run(
                 row, plan, settings, weights, bias, mass, cells[:drawn], shares[:drawn], seen,
                 labels[q], importance[q], out, sums[0], sums[1],
             )  # fmt: skip
+            if width == 0:
+                continue
             if seen % stride == 0:
                 copy_to(recent[(int(seen // stride) - 1) % kept], x)
             if seen == FIRST_DRAW:

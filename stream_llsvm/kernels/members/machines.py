@@ -43,27 +43,30 @@ def heights_of(
     out: Array,
 ) -> None:
     """h_j = W_j . x + b_j of the near machines, and their blend H = sum_j code_j h_j, LL(8)."""
-    rungs = raw_scale.size
     half = biases.shape[1] // 2 if averaged else biases.shape[1]
-    columns = half // rungs
+    columns = half // raw_scale.size
     out[:] = 0
     for j in range(near.size):
         a = near[j]
-        h = heights[j]
+        h, bias = heights[j], biases[a]
         if weights.shape[2] == 0:
             h[:] = 0
         else:
             scores_of(weights[a], x, at, h)
-        for r in range(rungs):
+        # Slices, whose places are known not to be negative, become vector instructions.
+        for r in range(raw_scale.size):
             scale = np.float32(raw_scale[r])
-            for u in range(r * columns, (r + 1) * columns):
-                from_u = h[u]
-                h[u] = scale * from_u + biases[a, u]
-                out[u] += code[j] * h[u]
-                if averaged:
-                    p = half + u
-                    h[p] = keep[a, r] * from_u + gain[a] * h[p] + biases[a, p]
-                    out[p] += code[j] * h[p]
+            begin, end = r * columns, (r + 1) * columns
+            raw, raw_bias = h[begin:end], bias[begin:end]
+            if averaged:
+                mean, mean_bias = h[half + begin : half + end], bias[half + begin : half + end]
+                for c in range(columns):
+                    mean[c] = keep[a, r] * raw[c] + gain[a] * mean[c] + mean_bias[c]
+            for c in range(columns):
+                raw[c] = scale * raw[c] + raw_bias[c]
+        share = code[j]
+        for u in range(h.size):
+            out[u] += share * h[u]
 
 
 @kernel

@@ -45,6 +45,7 @@ GROUPS = 64
 #: Of the records whose five nearest agree with them, one in so many is kept: the window reaches
 #: further back, and holds what is hard.
 EASY_ONE_IN = 8
+YOUNG = 20
 SPREAD_RATE = 0.001
 # Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
 METRIC_BUDGET = 4_096
@@ -328,6 +329,9 @@ def run(
                 and lesson(nearest, same, beta, lessons)
             ):
                 learn_metric(scale, effort, x, store, near, lessons, beta, min(1.0, importance[q]))
+        if seen == YOUNG:
+            # Until now records lay where the first few guesses of the scales had put them.
+            running[HELD] = running[HEAD] = 0
         if seen % EASY_ONE_IN == 0 or not easy(same[:k]):
             remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
         if row[LEARNS_METRIC] == 1 and (seen % PERIOD == 0 or seen < PERIOD):

@@ -18,12 +18,12 @@ def _shares(x: list[float], knots: int) -> Array:
     """Return (features, knots): each knot's share, from the kernel's cells."""
     values = np.array(x, dtype=np.float32)
     cells, shares = np.zeros(2 * len(x), dtype=np.int64), np.zeros(2 * len(x), dtype=np.float32)
-    assert kernels_hats(values, NOTHING, knots, cells, shares) == 2 * len(x)
+    n = kernels_hats(values, NOTHING, knots, cells, shares)
+    features = np.flatnonzero(values)
+    assert n == 2 * len(features), "two knots of each value that is not 0"
+    assert (cells[:n] // knots == np.repeat(features, 2)).all(), "a feature's own knots only"
     found = np.zeros((len(x), knots))
-    for i in range(len(x)):
-        for cell, share in zip(cells[2 * i : 2 * i + 2], shares[2 * i : 2 * i + 2], strict=True):
-            assert cell // knots == i, "a feature touches its own knots only"
-            found[i, cell % knots] += share
+    np.add.at(found, (cells[:n] // knots, cells[:n] % knots), shares[:n])
     return found
 
 
@@ -33,14 +33,16 @@ def _shares(x: list[float], knots: int) -> Array:
 )
 def test_shares_are_hat_functions_that_sum_to_one(x: list[float], knots: int) -> None:
     found = _shares(x, knots)
-    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-6)
+    told = np.array(x) != 0
+    np.testing.assert_allclose(found[told].sum(axis=1), 1, rtol=1e-6)
     assert (found >= 0).all()
     expected = np.array([hats(v, knots) for v in x])
-    np.testing.assert_allclose(found, expected, atol=1e-5 * knots)
+    np.testing.assert_allclose(found[told], expected[told], atol=1e-5 * knots)
+    assert (found[~told] == 0).all()
 
 
 def test_a_value_on_a_knot_is_that_knots_alone() -> None:
-    knots = 9
+    knots = 8  # none of them lies at 0
     places = np.linspace(-Z_CLIP, Z_CLIP, knots)
     np.testing.assert_allclose(_shares(places.tolist(), knots), np.eye(knots), atol=1e-6)
 
@@ -71,7 +73,8 @@ def test_between_knots_a_curve_is_straight_and_at_knots_it_bends() -> None:
     kernels.rows(x, (np.abs(x[:, 0]) < 0.9).astype(np.int64))
     curve = []
     for v in np.linspace(-Z_CLIP, Z_CLIP, 4 * (knots - 1) + 1):
-        kernels.predict(np.array([v]))
+        # At 0 itself there is no curve, but right beside it.
+        kernels.predict(np.array([v if v != 0 else 1e-30]))
         curve.append(kernels.scores[:, 0])
     bends = np.abs(np.diff(np.array(curve), 2, axis=0)).max(axis=1)
     at_knots = np.arange(len(bends)) % 4 == 3
@@ -88,8 +91,8 @@ def test_it_learns_curves_that_no_line_follows(knots: int) -> None:
     assert (likeliest == labels)[-1_000:].mean() > 0.9
 
 
-def test_a_missing_value_is_the_middle_of_the_curve() -> None:
-    """It has the feature's mean, which is what any value has that lies there."""
+def test_a_missing_value_says_nothing() -> None:
+    """Nor does one that is exactly 0, as a constant's is: as if the feature were not there."""
     kernels = Kernels(additive(), 2, 2, standardize=False)
     x, labels = stream(0, 200, 2, 2)
     kernels.rows(x, labels)
@@ -97,3 +100,18 @@ def test_a_missing_value_is_the_middle_of_the_curve() -> None:
     missing = kernels.scores
     kernels.predict(np.array([0.7, 0.0]))
     assert np.array_equal(kernels.scores, missing)
+    kernels.predict(np.array([np.nan, np.nan]))
+    assert np.array_equal(kernels.scores, kernels.own["bias"].reshape(kernels.scores.shape))
+
+
+def test_what_says_nothing_is_learned_nothing_of() -> None:
+    """No cell of it is touched, and the others step as if it were not there."""
+    alone, among = Kernels(additive(), 1, 2), Kernels(additive(), 4, 2)
+    x, labels = stream(0, 200, 1, 2)
+    silent = np.broadcast_to([7.0, np.nan, 0.0], (len(x), 3))
+    alone.rows(x, labels)
+    among.rows(np.hstack([x, silent]), labels)
+    for name in ("mass", "weights"):
+        assert np.array_equal(among.own[name][:1], alone.own[name])
+        assert (among.own[name][1:] == 0).all()
+    assert np.array_equal(among.own["bias"], alone.own["bias"])

@@ -23,11 +23,17 @@ def hard(n: int) -> tuple[NDArray[np.int64], int]:
     return np.arange(n) % classes, classes
 
 
+def grown_up(kernels: Kernels) -> None:
+    """Let the memory have seen what it forgets once it has seen so many."""
+    kernels.own["running"][kernel.SEEN] = kernel.YOUNG
+
+
 def _asked(stored: Array, x: Array, *, sparse: bool = False) -> tuple[list[int], Array]:
     """Return which of the stored records the kernel finds nearest, and their squared distances."""
     n, width = stored.shape
     labels, classes = hard(n)
     kernels = Kernels(remembered(window=n, learns_metric=False), width, classes, standardize=False)
+    grown_up(kernels)
     kernels.rows(stored, labels)
     if sparse:
         kernels.sparse(x, -1)
@@ -132,12 +138,43 @@ def test_only_the_last_records_are_remembered() -> None:
     assert sorted(kernels.own["facts"][kernel.STAMP].tolist()) == list(range(28, 38))
 
 
+@pytest.mark.parametrize("window", [1, 7, 19, 20, 21, 500])
+@pytest.mark.parametrize("learns", [False, True])
+def test_a_young_memory_forgets_once(window: int, learns: bool) -> None:
+    """With the first few guesses of the scales, records lay where none will lie again."""
+    labels, classes = hard(60)
+    kernels = Kernels(remembered(window=window, learns_metric=learns), 2, classes)
+    x, _ = stream(0, 60, 2, 2)
+    for seen, (row, label) in enumerate(zip(x, labels, strict=True), 1):
+        kernels.learn(row, int(label))
+        own = kernels.own
+        held, head = (int(own["running"][which]) for which in (kernel.HELD, kernel.HEAD))
+        since = seen if seen < kernel.YOUNG else seen - kernel.YOUNG + 1
+        assert (held, head) == (min(window, since), since % window)
+        stamps = sorted(own["facts"][kernel.STAMP, :held].tolist())
+        assert stamps == list(range(seen - held + 1, seen + 1))
+
+
+def test_a_young_memory_may_have_nothing_left() -> None:
+    """If the record that it forgets at is an easy one, which is not kept either."""
+    kernels = Kernels(remembered(), 2, 2)
+    x, _ = stream(0, kernel.YOUNG, 2, 2)
+    assert kernel.YOUNG % kernel.EASY_ONE_IN != 0
+    kernels.rows(x, np.ones(kernel.YOUNG, dtype=np.int64))
+    assert kernels.own["running"][kernel.HELD] == 0
+    kernels.predict(x[0])
+    assert (kernels.scores == 0).all()
+    kernels.learn(x[0], 1)
+    assert kernels.own["running"][kernel.HELD] == 1
+
+
 def test_of_records_that_are_easy_only_some_are_kept() -> None:
     """Two heaps far apart: once each has five records, one more in eight is remembered."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 400)
     x = np.where(labels == 1, 5.0, -5.0)[:, None] + 0.1 * rng.normal(size=(400, 2))
     kernels = Kernels(remembered(window=500), 2, 2, standardize=False)
+    grown_up(kernels)
     kernels.rows(x, labels)
     held = kernels.own["running"][kernel.HELD]
     assert 400 / kernel.EASY_ONE_IN <= held <= 400 / kernel.EASY_ONE_IN + 2 * kernel.VOTERS[1]
@@ -164,6 +201,7 @@ def test_a_remembered_record_is_recognised() -> None:
     """By the expert that asks the nearest only; whom the mixer believes is another matter."""
     labels, classes = hard(150)  # nothing but memory can know these
     kernels = Kernels(remembered(window=200), 3, classes, standardize=False)
+    grown_up(kernels)
     x, _ = stream(1, 150, 3, 4)
     kernels.rows(x, labels)
     told = []

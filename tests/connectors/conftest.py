@@ -1,0 +1,51 @@
+"""A Kafka broker for the tests: one for each process that runs tests, started when asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.connectors.kafka_support import Kafka
+from tools.kafka_broker import Broker, BrokerError
+
+SERVERS = "KAFKA_BOOTSTRAP_SERVERS"
+
+
+def without(reason: str) -> None:
+    """Skip, saying why; on a build server a test that did not run is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """Return a broker that may be stopped, killed and started at will."""
+    pytest.importorskip("kafka", reason="comes with the extra 'test'")
+    one = Broker(tmp_path_factory.mktemp("kafka"))
+    try:
+        one.start()
+    except BrokerError as error:
+        without(f"no Kafka broker: {error}")
+    yield one
+    one.kill()
+
+
+@pytest.fixture(scope="session")
+def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
+    """Return what makes topics and fills them, at the broker given or at the own one."""
+    pytest.importorskip("kafka", reason="comes with the extra 'test'")
+    servers = os.environ.get(SERVERS) or request.getfixturevalue("broker").bootstrap
+    one = Kafka(servers)
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="session")
+def own_kafka(broker: Broker) -> Iterator[Kafka]:
+    """Return the same, always at the own broker."""
+    one = Kafka(broker.bootstrap)
+    yield one
+    one.close()
