@@ -190,7 +190,10 @@ class Memory:
         after["mixer"][:] = before["mixer"][:, kept]
         after["members"][:] = before["members"]
         if self.n_classes > 1:
-            after["calibration"][:] = before["calibration"]
+            right, count = before["calibration"]
+            # As the log odds are: 0 where all classes, now more of them, are alike.
+            wrong = (1 - right) * (new.n_classes - 1) / (self.n_classes - 1)
+            after["calibration"][:] = right / (right + wrong), count
         for i, member in enumerate(self.members):
             member.carry(self.views(1 + i), new.views(1 + i), self.shape, new.shape)
 

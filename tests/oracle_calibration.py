@@ -36,7 +36,7 @@ class Calibration:
         right = float(self.shares(proba, best) @ self.right)
         if rest.sum() > kernel.NOTHING:
             # The likeliest stays the likeliest.
-            right = max(right, rest.max() / (rest.sum() + rest.max()))
+            right = max(right, rest.max() / (rest.sum() + rest.max()) * (1 + kernel.NOTHING))
             scaled = proba * (1 - right) / rest.sum()
         else:
             scaled = np.full(len(proba), (1 - right) / len(rest))
@@ -53,6 +53,9 @@ class Calibration:
             self.right[knot] += rate * ((label == best) - self.right[knot])
 
     def grow(self, before: int, classes: int) -> None:
-        """Begin anew with the second class: of one there is nothing to know."""
+        """Share the odds with new classes; of a single one there was nothing to know."""
         if before < 2:
             self.__init__(classes)  # type: ignore[misc]
+            return
+        odds = self.right / (1 - self.right) * (before - 1) / (classes - 1)
+        self.right = odds / (1 + odds)

@@ -4,7 +4,8 @@
     p'   = table(m), piecewise linear between BINS knots from 0 to WIDEST
     table at the two knots around m += share * max(SLOWEST, 1 / count) * (right - table)
 
-The other classes keep their proportions, and the likeliest stays the likeliest. Where labels are
+The other classes keep their proportions, and the likeliest stays the likeliest. When a class
+appears, the table's odds are shared with it as the mixer's are. Where labels are
 noisy a sum of experts is surer than it can be; where the mixer is right already, little changes.
 """
 
@@ -45,7 +46,7 @@ def calibrate(table: Array, proba: Array, best: int, label: int, importance: Rea
         learn_knot(table, knot, importance * (1 - share), hit)
         learn_knot(table, knot + 1, importance * share, hit)
     if rest > NOTHING:
-        right = max(right, second / (rest + second))
+        right = max(right, second / (rest + second) * (1 + NOTHING))
     for c in range(classes):
         if rest > NOTHING:
             proba[c] *= (1 - right) / rest

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.kernels.members.additive import hats as kernels_hats
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import CENTRE, Z_CLIP
 from tests.oracle_additive import hats
 from tests.oracle_compare import NOTHING, Kernels, additive, stream
 from tests.oracle_parts import Array
@@ -92,15 +92,19 @@ def test_it_learns_curves_that_no_line_follows(knots: int) -> None:
 
 
 def test_a_missing_value_says_nothing() -> None:
-    """Nor does one that is exactly 0, as a constant's is: as if the feature were not there."""
-    kernels = Kernels(additive(), 2, 2, standardize=False)
+    """Nor does a constant; a value that lies on the mean is a value like others."""
+    kernels = Kernels(additive(), 3, 2)
     x, labels = stream(0, 200, 2, 2)
+    x = np.column_stack([x, np.ones(200)])
     kernels.rows(x, labels)
-    kernels.predict(np.array([0.7, np.nan]))
+    kernels.predict(np.array([0.7, np.nan, 1.0]))
     missing = kernels.scores
-    kernels.predict(np.array([0.7, 0.0]))
+    kernels.predict(np.array([0.7, np.nan, np.nan]))
     assert np.array_equal(kernels.scores, missing)
-    kernels.predict(np.array([np.nan, np.nan]))
+    mean = float(kernels.memory.views(0)["statistics"][1, CENTRE])
+    kernels.predict(np.array([0.7, mean, 1.0]))
+    assert not np.array_equal(kernels.scores, missing)
+    kernels.predict(np.full(3, np.nan))
     assert np.array_equal(kernels.scores, kernels.own["bias"].reshape(kernels.scores.shape))
 
 

@@ -156,7 +156,8 @@ def test_the_first_distinct_records_are_the_anchors() -> None:
     distinct = np.array([[0.0, 1.0], [2.0, 0.0], [-1.0, 3.0]])
     for i in (0, 0, 1, 0, 1, 2, 2, 1):
         kernels.learn(distinct[i], i % 2)
-    assert kernels.positions.tolist() == distinct.tolist()
+    # A value on the centre becomes next to nothing: 0 is kept for what says nothing.
+    np.testing.assert_allclose(kernels.positions, distinct, atol=1e-20)
 
 
 def test_an_anchor_is_born_where_the_missing_values_are_at_their_mean() -> None:
