@@ -36,7 +36,11 @@ class Calibration:
         right = float(self.shares(proba, best) @ self.right)
         if rest.sum() > kernel.NOTHING:
             # The likeliest stays the likeliest.
-            right = max(right, rest.max() / (rest.sum() + rest.max()) * (1 + kernel.NOTHING))
+            least = float(rest.max() / (rest.sum() + rest.max()))
+        else:
+            least = 1 / len(proba)
+        right = min(max(right, least * (1 + kernel.NOTHING)), 1 - kernel.NOTHING)
+        if rest.sum() > kernel.NOTHING:
             scaled = proba * (1 - right) / rest.sum()
         else:
             scaled = np.full(len(proba), (1 - right) / len(rest))

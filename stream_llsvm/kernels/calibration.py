@@ -45,8 +45,9 @@ def calibrate(table: Array, proba: Array, best: int, label: int, importance: Rea
         hit = 1.0 if label == best else 0.0
         learn_knot(table, knot, importance * (1 - share), hit)
         learn_knot(table, knot + 1, importance * share, hit)
-    if rest > NOTHING:
-        right = max(right, second / (rest + second) * (1 + NOTHING))
+    least = second / (rest + second) if rest > NOTHING else 1 / classes
+    # No class ever becomes impossible.
+    right = min(max(right, least * (1 + NOTHING)), 1 - NOTHING)
     for c in range(classes):
         if rest > NOTHING:
             proba[c] *= (1 - right) / rest
