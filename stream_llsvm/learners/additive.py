@@ -47,7 +47,7 @@ class AdditiveSVMClassifier(LocalClassifier):
     >>> from stream_llsvm import AdditiveSVMClassifier
     >>> model = AdditiveSVMClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 90...%
+    Accuracy: 91...%
 
     """
 
