@@ -50,6 +50,11 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         )
     found = _newest(engine, checkpoints)
     if found is None:
+        # Even a run that dies before its first checkpoint must know where its outputs began.
+        try:
+            checkpoints.write(saved(engine), wait=True)
+        except OSError as error:
+            raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
         return
     for text in found.skipped:
         engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
@@ -82,7 +87,7 @@ def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
         return next(checkpoints.newest_first(), None)
     committed = engine.sink.committed_offsets()
     for found in checkpoints.newest_first():
-        if found.payload["position"] == committed:
+        if (found.payload["position"] or {}) == committed:
             return found
     if committed:
         raise EngineError(

@@ -1,0 +1,98 @@
+"""The engine between two topics, killed again and again: every record learned and answered once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.connectors.kafka_support import Kafka
+
+RECORDS = 12_000
+KILLS = 6
+
+RUN = """
+import sys
+from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors.file_sink import FileDeadLetters
+from stream_llsvm.connectors.kafka import KafkaSource
+from stream_llsvm.connectors.kafka_sink import KafkaSink
+from stream_llsvm.connectors.kafka_values import MapDecoder
+from stream_llsvm.engine.checkpoints import Checkpoints
+
+servers, source, target, folder, records = sys.argv[1:]
+print("begun", flush=True)
+engine = Engine(
+    KafkaSource(source, servers, decode=MapDecoder("json", label="label")),
+    LLSVMClassifier(n_anchors=10, n_neighbors=3, step_size=1.0),
+    sink=KafkaSink(target, servers, transactional_id=target),
+    dead_letters=FileDeadLetters(folder + "/dead.jsonl"),
+    checkpoints=Checkpoints(folder + "/checkpoints"),
+    every=0.1,
+    max_batch=200,
+    detector=None,
+)
+report = engine.run(int(records) - engine.progress.counts["records"])
+engine.model.save(folder + "/model.llsvm")
+print(report["records"], report["learned"], report["predicted"], report["rejected"])
+engine.sink.close()
+engine.source.close()
+"""
+
+
+def values(n: int) -> list[bytes]:
+    """Return records, one in a hundred of them poisoned."""
+    chance = random.Random(0)
+    rows = []
+    for _ in range(n):
+        a, b = chance.gauss(0, 1), chance.gauss(0, 1)
+        rows.append(json.dumps({"a": a, "b": b, "label": int(a * b > 0)}).encode())
+    rows[::100] = [b"{poison"] * len(rows[::100])
+    return rows
+
+
+def begin(kafka: Kafka, source: str, target: str, folder: Path) -> subprocess.Popen[str]:
+    folder.mkdir(exist_ok=True)
+    told = [kafka.servers, source, target, str(folder), str(RECORDS)]
+    run = subprocess.Popen([sys.executable, "-c", RUN, *told], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "begun\n"
+    return run
+
+
+def answered(kafka: Kafka, topic: str) -> list[Any]:
+    """Return which records were answered, as a reader of committed data sees it, in order."""
+    return [json.loads(record.value)["place"] for record in kafka.everything(topic)]
+
+
+def test_every_record_is_learned_and_answered_once(kafka: Kafka, tmp_path: Path) -> None:
+    source, quiet, killed = (kafka.topic() for _ in range(3))
+    kafka.send(source, values(RECORDS))
+    undisturbed = begin(kafka, source, quiet, tmp_path / "quiet").communicate()[0]
+    poisoned = RECORDS // 100
+    good = RECORDS - poisoned
+    assert undisturbed.startswith(f"{RECORDS} {good} {good} ")
+    chance, kills = random.Random(1), 0
+    while True:
+        run = begin(kafka, source, killed, tmp_path / "killed")
+        if kills < KILLS:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.wait(chance.uniform(0.5, 2.0))
+            if run.returncode is None:
+                run.kill()
+                kills += 1
+                run.communicate()
+                continue
+        assert run.communicate()[0] == undisturbed
+        break
+    assert kills > 0
+    places = answered(kafka, killed)
+    assert places == answered(kafka, quiet)
+    assert len(places) == len(set(places)) == good
+    for name in ("model.llsvm", "dead.jsonl"):
+        mine, other = (tmp_path / which / name for which in ("killed", "quiet"))
+        assert mine.read_bytes() == other.read_bytes(), name
