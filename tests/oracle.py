@@ -22,6 +22,7 @@ from stream_llsvm.members.memory import Remembered
 from stream_llsvm.memory import columns_of
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import AnchorsOracle
+from tests.oracle_calibration import Calibration
 from tests.oracle_ferns import FernsOracle
 from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_mixer import Mixed, Mixer, Report
@@ -34,6 +35,7 @@ class Told:
 
     z: Array
     scores: Array
+    best: int
     near: dict[int, Neighbours] = field(default_factory=dict)
 
 
@@ -45,11 +47,9 @@ class Seen:
     z: Array
     scores: Array
     mixed: Mixed
-
-    @property
-    def proba(self) -> Array:
-        """Each class's probability."""
-        return self.mixed.proba
+    best: int
+    #: Each class's probability, calibrated.
+    proba: Array
 
 
 class MemberOracle(Protocol):
@@ -99,6 +99,7 @@ class Oracle:
         self.members = [member_oracle(m, width, classes) for m in all_of]
         self.scales = [Scale() for _ in range(width)]
         self.mixer = Mixer(sum(m.experts for m in self.members), classes)
+        self.calibration = Calibration(classes)
         self.reports = [Report() for _ in self.members]
         for own, _ in self._owners():
             self.mixer.alone[own] = mixing.FIRST_TRUST / max(1, own.stop - own.start)
@@ -130,7 +131,10 @@ class Oracle:
             parts.append(member.score(z))
         scores = np.concatenate(parts) if parts else np.zeros((0, self.columns))
         # Whether an expert says nothing at all is a matter of the last bit, too.
-        return Seen(x, z, scores, self.mixer.mix(scores if told is None else told.scores))
+        mixed = self.mixer.mix(scores if told is None else told.scores)
+        best = int(np.argmax(mixed.proba)) if told is None else told.best
+        assert mixed.proba[best] > mixed.proba.max() - 1e-4, "another class is likelier"
+        return Seen(x, z, scores, mixed, best, self.calibration.answer(mixed.proba, best))
 
     def learn(self, seen: Seen, label: int, w: float = 1.0, told: Told | None = None) -> None:
         """Learn the record that was looked at last, which is of a known class."""
@@ -144,6 +148,7 @@ class Oracle:
             member.learn(label, w, scores[own])
         self._judge(seen.mixed, label)
         self.mixer.learn(seen.mixed, label, w)
+        self.calibration.learn(seen.mixed.proba, seen.best, label, w)
 
     def _share(self, member: MemberOracle) -> None:
         """Let the ferns know what the memory has found out, and when to draw anew."""
@@ -171,5 +176,6 @@ class Oracle:
             before = member.experts
             kept += [first + e for e in member.grow(width, classes)]
             first += before
+        self.calibration.grow(self.classes, classes)
         self.width, self.classes = width, classes
         self.mixer.keep(kept, classes)

@@ -179,8 +179,9 @@ class Kernels:
 
     def learn(self, x: Array, label: int, w: float = 1.0) -> Array:
         """Learn one dense record; returns the probabilities predicted before."""
-        proba: Array = self.rows(x, np.array([label]), np.array([w]))[0][0]
-        return proba
+        proba, likeliest = self.rows(x, np.array([label]), np.array([w]))
+        self.likeliest = int(likeliest[0])
+        return np.asarray(proba[0])
 
     def predict(self, x: Array) -> Array:
         """Return each class's probability."""
@@ -237,6 +238,7 @@ def synced(oracle: Oracle, kernels: Kernels) -> None:
         for row in (mixing.TRUST, mixing.POWER, mixing.EFFORT, mixing.ALONE, mixing.ALONE_EFFORT)
     )
     oracle.taught = int(model["counters"][TAUGHT])
+    oracle.calibration.right, oracle.calibration.count = model["calibration"].copy()
     for i, report in enumerate(oracle.reports):
         report.tied = False
         report.loss, report.accuracy, report.worth, report.judged = (
@@ -252,7 +254,8 @@ def both_learn(
 ) -> None:
     """Let both learn a record; compare what they predicted before, and what they know after."""
     proba = kernels.learn(x, label, w)
-    told = Told(kernels.memory.views(0)["z"][0, : len(x)].astype(float), kernels.scores)
+    z = kernels.memory.views(0)["z"][0, : len(x)].astype(float)
+    told = Told(z, kernels.scores, kernels.likeliest)
     for i, member in enumerate(oracle.members):
         if isinstance(member, MemoryOracle) and member.experts:
             views = kernels.memory.views(1 + i)
@@ -277,6 +280,9 @@ def agree(kernels: Kernels, oracle: Oracle, tolerance: float) -> None:
     close(model["mixer"][mixing.POWER], oracle.mixer.power, tolerance, "power")
     close(model["mixer"][mixing.EFFORT], oracle.mixer.effort, tolerance, "effort")
     close(model["mixer"][mixing.ALONE], oracle.mixer.alone, tolerance, "trust if alone")
+    right, count = model["calibration"]
+    close(right, oracle.calibration.right, tolerance, "calibration")
+    close(count, oracle.calibration.count, tolerance, "records calibrated by")
     for i, report in enumerate(oracle.reports):
         facts = model["members"][:, i]
         told = [report.loss, report.worth, report.judged]

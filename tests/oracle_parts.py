@@ -116,12 +116,14 @@ class Scale:
         if not math.isfinite(v):
             return 0.0
         if not standardize:
-            return float(np.clip(v, -scaling.RAW_CLIP, scaling.RAW_CLIP))
+            return float(np.clip(v, -scaling.RAW_CLIP, scaling.RAW_CLIP)) or scaling.ON_CENTRE
         centre, inverse = self.centre, self.inverse
         if self.count < scaling.YOUNG:
             sparse = self.centre == 0 and self.inverse > 0 and self.mean != 0
             mean, variance = self._with(v, 1 / (self.count + 1))
             centre, inverse = self._standard(mean, variance, sparse)
+        if v == centre and inverse > 0:
+            return scaling.ON_CENTRE  # 0 is for what says nothing
         return float(np.clip((v - centre) * inverse, -scaling.Z_CLIP, scaling.Z_CLIP))
 
     def observe(self, v: float, seen: float) -> None:

@@ -46,8 +46,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "memory",
         "model_file",
     },
-    "connectors": {"values"},
     "engine": {"connectors", "labels", "learners", "model_file"},
+    "connectors": {"values"},
+    "cli": {"connectors", "engine", "explain", "learners", "model_file"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")

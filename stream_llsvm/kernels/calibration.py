@@ -20,6 +20,8 @@ WIDEST = 8.0
 #: The table begins with the mixer's own answers, as if each had been seen so often.
 PRIOR = 200.0
 SLOWEST = 0.002
+#: So little is left for the other classes that their proportions mean nothing.
+NOTHING = 1e-9
 
 
 @kernel
@@ -28,9 +30,12 @@ def calibrate(table: Array, proba: Array, best: int, label: int, importance: Rea
     classes = proba.size
     if classes < 2:
         return
-    top = proba[best]
-    rest = max(1 - top, 1e-9)
-    odds = math.log(top * (classes - 1) / rest)
+    rest, second = 0.0, 0.0
+    for c in range(classes):
+        if c != best:
+            rest += proba[c]
+            second = max(second, proba[c])
+    odds = math.log(proba[best] * (classes - 1) / max(rest, NOTHING))
     place = min(max(odds, 0.0), WIDEST) / WIDEST * (BINS - 1)
     knot = min(int(place), BINS - 2)
     share = place - knot
@@ -39,13 +44,13 @@ def calibrate(table: Array, proba: Array, best: int, label: int, importance: Rea
         hit = 1.0 if label == best else 0.0
         learn_knot(table, knot, importance * (1 - share), hit)
         learn_knot(table, knot + 1, importance * share, hit)
-    second = 0.0
+    if rest > NOTHING:
+        right = max(right, second / (rest + second))
     for c in range(classes):
-        if c != best:
-            second = max(second, proba[c])
-    right = min(max(right, second / (rest + second)), 1 - 1e-9)
-    for c in range(classes):
-        proba[c] *= (1 - right) / rest
+        if rest > NOTHING:
+            proba[c] *= (1 - right) / rest
+        else:
+            proba[c] = (1 - right) / (classes - 1)
     proba[best] = right
 
 

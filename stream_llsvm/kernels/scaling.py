@@ -23,6 +23,8 @@ COUNT, MEAN, VARIANCE, CENTRE, INVERSE, NAMED, BORN = range(7)
 STATISTICS = 7
 
 Z_CLIP = 2.0
+#: What a value that lies on the centre becomes: 0 is kept for what says nothing.
+ON_CENTRE = 1e-30
 RAW_CLIP = 1e6
 YOUNG = 1000
 OUTLIER = 8.0
@@ -42,7 +44,7 @@ def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
     if v - v != 0:
         return 0.0
     if not standardize:
-        return min(max(v, -RAW_CLIP), RAW_CLIP)
+        return min(max(v, -RAW_CLIP), RAW_CLIP) if v != 0 else ON_CENTRE
     centre, inverse = statistics[i, CENTRE], statistics[i, INVERSE]
     if statistics[i, COUNT] < YOUNG:
         rate = 1 / (statistics[i, COUNT] + 1)
@@ -57,6 +59,8 @@ def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
             mean = 0.0
         centre = mean
         inverse = 1 / math.sqrt(variance) if variance > 1e-24 * mean * mean else 0.0
+    if v == centre and inverse > 0:
+        return ON_CENTRE
     return min(max((v - centre) * inverse, -Z_CLIP), Z_CLIP)
 
 
@@ -117,6 +121,8 @@ def scale_row(
         v = values[i]
         z = (v - statistics[i, CENTRE]) * statistics[i, INVERSE]
         z = min(max(z, -Z_CLIP), Z_CLIP) if standardize else min(max(v, -RAW_CLIP), RAW_CLIP)
+        constant = standardize and statistics[i, INVERSE] == 0
+        z = ON_CENTRE if z == 0 and not constant else z
         out[i] = z if v - v == 0 else 0.0
     for i in range(values.size if standardize else 0):
         if statistics[i, COUNT] < YOUNG:

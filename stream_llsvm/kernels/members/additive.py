@@ -43,7 +43,7 @@ LAYOUT = (
 def hats(x: Array, at: Array, knots: int, cells: Array, shares: Array) -> int:
     """Find the two knots around each value and its share of each; returns how many.
 
-    A scaled value of 0 is a missing one, or a constant: it says nothing, and touches none.
+    A scaled value of exactly 0 is a missing one, or a constant: it says nothing, and touches none.
     """
     per_unit = (knots - 1) / (2 * Z_CLIP)
     n = 0

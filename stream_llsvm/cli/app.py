@@ -1,0 +1,30 @@
+"""The commands, put together. Each brings in what it needs when it is called."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stream_llsvm.cli.commands import demo, evaluate, inspect, predict, replay, run
+from stream_llsvm.cli.group import Group
+
+app = typer.Typer(
+    cls=Group,
+    help="Learn a classifier from a live stream: each record is predicted, scored, then learned.",
+    epilog="Example: stream-llsvm run --from examples/wind.csv --label y --to predictions.jsonl",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+) -> None:
+    """Take the options of all commands; where it stands, `Group` takes --debug out."""
+
+
+for command in (run, evaluate, replay, predict, inspect, demo):
+    name = command.__name__.rpartition(".")[2]
+    app.command(name, help=command.HELP, epilog=f"Example: {command.EXAMPLE}")(command.command)

@@ -1,0 +1,91 @@
+"""Look at the first records before a run: whether the columns named are there, and are numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stream_llsvm.cli.mistakes import MistakeError, listed, nearest, one_line
+from stream_llsvm.connectors.base import SourceError
+
+_LOOKED_AT = 100
+_SHAPE = ("format", "names", "delimiter")
+
+
+def first_records(path: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the first records of a file as they are, labels and all."""
+    from stream_llsvm.connectors.files import FileSource
+
+    if not os.path.exists(path):
+        folder = os.path.dirname(path) or "."
+        names = os.listdir(folder) if os.path.isdir(folder) else []
+        like = nearest(os.path.basename(path), names)
+        hint = f"; did you mean {os.path.join(os.path.dirname(path), like)}?" if like else ""
+        raise MistakeError(f"{path}: there is no such file{hint}")
+    options = {key: given[key] for key in _SHAPE if key in given}
+    try:
+        source = FileSource(path, numeric=False, **options)
+        try:
+            batch = source.poll(_LOOKED_AT, 1.0)
+        finally:
+            source.close()
+    except (ValueError, ImportError, SourceError, OSError) as error:
+        raise MistakeError(one_line(error)) from None
+    return [] if batch is None else [batch.record(i) for i in range(len(batch))]
+
+
+def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the names of all columns, in the order in which they appear."""
+    return list(dict.fromkeys(name for record in records for name in record))
+
+
+def check_columns(path: str, given: Mapping[str, Any]) -> None:
+    """Raise MistakeError if a column is not there, or is text that nobody asked to leave out."""
+    if path == "-" or (given.get("follow") and not os.path.exists(path)):
+        return  # nothing can be looked at beforehand
+    records = first_records(path, given)
+    names = column_names(records)
+    if not names or is_svmlight(path, given):
+        return
+    ignored = given.get("ignore", [])
+    asked = {"label": given.get("label"), "key": given.get("key")}
+    check_names(path, records, asked | {f"to ignore {name}": name for name in ignored})
+    apart = {given.get("label"), given.get("key"), *ignored}
+    wordy = [name for name in names if name not in apart and _is_text(name, records)]
+    if wordy:
+        shown = next(record[wordy[0]] for record in records if record.get(wordy[0]) is not None)
+        more = " ".join(f"--ignore {name}" for name in wordy[:3])
+        raise MistakeError(
+            f"{path}: column {wordy[0]!r} is text ({shown!r}), features are numbers: leave it out "
+            f"with {more}" + (", or name it with --label" if given.get("label") is None else "")
+        )
+
+
+def check_names(path: str, records: list[dict[str, Any]], asked: Mapping[str, str | None]) -> None:
+    """Raise MistakeError if one of the columns asked for is not there."""
+    names = column_names(records)
+    for what, name in asked.items():
+        if name is not None and names and name not in names:
+            like = nearest(name, names)
+            hint = f"did you mean {like!r}? " if like else ""
+            raise MistakeError(
+                f"{path}: there is no column {name!r} ({what}): {hint}There are {listed(names)}"
+            )
+
+
+def is_svmlight(path: str, given: Mapping[str, Any]) -> bool:
+    """Whether the label is where the format says, and has no name."""
+    from stream_llsvm.connectors.files import format_of
+
+    return format_of(path, given.get("format", "auto")) == "svmlight"
+
+
+def _is_text(name: str, records: list[dict[str, Any]]) -> bool:
+    values = [record[name] for record in records if record.get(name) is not None]
+    return bool(values) and all(isinstance(value, str) for value in values)
+
+
+def asked_for(**options: Any) -> dict[str, Any]:
+    """Return the options that were given."""
+    return {name: value for name, value in options.items() if value not in (None, [])}

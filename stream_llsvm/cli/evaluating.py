@@ -1,0 +1,196 @@
+"""Score models on a file, one after the other, each record predicted before it is learned."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from stream_llsvm.cli.building import make_source
+from stream_llsvm.cli.columns import is_svmlight
+from stream_llsvm.cli.group import INTERRUPTED
+from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
+from stream_llsvm.cli.models import short_names
+from stream_llsvm.cli.peers import PEERS, Labels
+from stream_llsvm.cli.telling import print_json
+from stream_llsvm.connectors.base import Batch, SourceError
+from stream_llsvm.engine.learner import Learner
+from stream_llsvm.engine.progress import Progress as Scored
+
+_MOST = 500
+_SCORES = ("accuracy", "kappa", "macro_f1", "log_loss")
+
+
+class Entrant(NamedTuple):
+    """A learner by name, and how to make it when the labels are known."""
+
+    name: str
+    make: Callable[[Labels], Any]
+
+
+def chosen(models: str, against: str) -> list[Entrant]:
+    """Return the learners asked for."""
+    ours, found = short_names(), []
+    names = list(ours) if models == "all" else [n.strip() for n in models.split(",") if n.strip()]
+    for name in names:
+        if name not in ours:
+            raise MistakeError(f"--models: {unknown('model', name, [*ours, 'all'])}")
+        found.append(Entrant(name, lambda labels, kind=ours[name]: kind()))  # type: ignore[misc]
+    for name in (n.strip() for n in against.split(",") if n.strip()):
+        if name not in PEERS:
+            raise MistakeError(f"--against: {unknown('learner', name, PEERS)}")
+        found.append(Entrant(name, PEERS[name]))
+    if not found:
+        raise MistakeError("--models: name at least one")
+    return found
+
+
+class Stream(NamedTuple):
+    """How many records a file has, how many of them have no label, and which labels occur."""
+
+    records: int
+    rejected: int
+    unlabelled: int
+    labels: set[Any]
+
+
+def evaluate(
+    data: str,
+    given: Mapping[str, Any],
+    entrants: list[Entrant],
+    max_records: int | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Score the learners and print a table; return the exit code."""
+    if data == "-":
+        raise MistakeError("evaluate reads its records several times: name a file, not -")
+    options = dict(given) | {"from": [data]}
+    if "label" not in options and not is_svmlight(data, given):
+        raise MistakeError("say which column is the label: --label name")
+    stream, rows, code = _looked_through(options, max_records), list[dict[str, Any]](), 0
+    if not stream.labels:
+        raise MistakeError(f"{data}: no record has a label")
+    console = Console(stderr=True, highlight=False, quiet=as_json)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+    try:
+        with bar:
+            for entrant in entrants:
+                task = bar.add_task(entrant.name, total=stream.records, rate="")
+                rows.append(_scored(entrant, options, stream, max_records, bar, task))
+                if not console.is_terminal:
+                    console.print(f"{entrant.name}: accuracy {rows[-1]['accuracy']:.2%}")
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except SourceError as error:
+        raise RunFailedError(one_line(error)) from error
+    told = {"records": stream.records, "rejected": stream.rejected}
+    if as_json:
+        print_json({"data": data, **told, "classes": len(stream.labels), "models": rows})
+    else:
+        _print_table(f"{data}: {stream.records:,} records, {len(stream.labels)} classes", rows)
+    return code
+
+
+def _batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Batch]:
+    source, left = make_source(options), itertools.count() if max_records is None else max_records
+    try:
+        while not source.ended:
+            size = _MOST if not isinstance(left, int) else min(_MOST, left)
+            if size == 0:
+                return
+            batch = source.poll(size, 1.0)
+            if batch is None:
+                continue
+            if isinstance(left, int):
+                left -= len(batch)
+            yield batch
+    finally:
+        source.close()
+
+
+def _looked_through(options: Mapping[str, Any], max_records: int | None) -> Stream:
+    records = rejected = unlabelled = 0
+    labels: set[Any] = set()
+    for batch in _batches(options, max_records):
+        records += len(batch)
+        rejected += len(batch.rejected)
+        unlabelled += batch.labels.count(None)
+        labels.update(batch.labels)
+    return Stream(records, rejected, unlabelled, labels - {None})
+
+
+def _scored(
+    entrant: Entrant,
+    options: Mapping[str, Any],
+    stream: Stream,
+    max_records: int | None,
+    bar: Progress,
+    task: TaskID,
+) -> dict[str, Any]:
+    """Run one learner through the file; the clock is on the learner alone."""
+    _warm(entrant, stream.labels)
+    learner, scored = Learner(entrant.make(stream.labels)), Scored(1_000, None)
+    seconds, done, refused = 0.0, 0, 0
+    for batch in _batches(options, max_records):
+        begin = perf_counter()
+        if batch.names is not None and batch.values is not None:
+            answers = learner.block(batch.names, batch.values, batch.labels)
+        else:
+            answers = learner.records(batch.records or [], batch.labels)
+        seconds += perf_counter() - begin
+        scored.score(batch.labels, answers)
+        done += len(batch)
+        refused += len(answers.refused)
+        bar.update(task, completed=done, rate=f"{done / max(seconds, 1e-9):,.0f}/s")
+    report = scored.scores.report(len(scored.classes))
+    means = report.get("cumulative", {})
+    return {
+        "model": entrant.name,
+        **{name: means.get(name, 0.0) for name in _SCORES},
+        "us_per_record": 1e6 * seconds / max(done, 1),
+        "refused": refused,
+    }
+
+
+def _warm(entrant: Entrant, labels: Labels) -> None:
+    """Let what is compiled be compiled, or loaded, before the clock runs."""
+    import numpy as np
+
+    learner = Learner(entrant.make(labels))
+    some = sorted(labels, key=str)[:2]
+    learner.block(("a", "b"), np.eye(2)[: len(some)], some)
+
+
+def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
+    drawn = Table(title=title, title_justify="left")
+    drawn.add_column("model", no_wrap=True)
+    for name in ("accuracy", "kappa", "macro F1", "log loss", "us/record"):
+        drawn.add_column(name, justify="right", no_wrap=True)
+    best = max((row["accuracy"] for row in rows), default=0.0)
+    for row in rows:
+        cells = [f"{row['accuracy']:.2%}", *(f"{row[name]:.3f}" for name in _SCORES[1:])]
+        style = "bold" if row["accuracy"] == best else ""
+        drawn.add_row(row["model"], *cells, f"{row['us_per_record']:,.1f}", style=style)
+    Console(highlight=False).print(drawn)

@@ -1,0 +1,66 @@
+"""What a command ends with when it cannot do what was asked, and how names are looked up."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_LISTED = 6
+
+
+class MistakeError(Exception):
+    """The user can put it right: the text says how, a line for each mistake. Exit code 2."""
+
+
+class RunFailedError(Exception):
+    """The run could not go on; the text says why. Exit code 1."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like this one, None if none is.
+
+    Examples
+    --------
+    >>> nearest("lable", ["key", "label"])
+    'label'
+
+    """
+    by_small = {one.lower(): one for one in known}
+    found = difflib.get_close_matches(name.lower(), by_small, n=1, cutoff=0.6)
+    return by_small[found[0]] if found else None
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return a few of the names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed("abcdefgh")
+    'a, b, c, d, e, f and 2 more'
+
+    """
+    every = [str(name) for name in names]
+    more = len(every) - _LISTED
+    return ", ".join(every[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """Return a line about a name that is none of those known.
+
+    Examples
+    --------
+    >>> unknown("key", "lable", ["key", "label"])
+    'unknown key "lable": did you mean "label"? There are key, label'
+
+    """
+    names = list(known)
+    like = nearest(name, names)
+    hint = f'did you mean "{like}"? ' if like else ""
+    return f'unknown {what} "{name}": {hint}There are {listed(names) or "none"}'
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception's text on one line, its type's name if it has none."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,151 @@
+"""Read a pipeline, from a file, from flags or from both, and say all that is wrong with it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stream_llsvm.cli.addresses import topic_of, topics_of
+from stream_llsvm.cli.mistakes import MistakeError, one_line, unknown
+from stream_llsvm.cli.models import check_model
+from stream_llsvm.cli.schema import NEEDED, SECTIONS, Key
+from stream_llsvm.cli.toml_lines import lines_of
+
+Settings = dict[str, dict[str, Any]]
+
+
+class Pipeline:
+    """The settings of a run, and where each was given.
+
+    Parameters
+    ----------
+    path
+        The pipeline file, if there is one.
+
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path, self.wrong = path, list[tuple[int, str]]()
+        self.settings: Settings = {}
+        self._lines: dict[tuple[str, ...], int] = {}
+        self._flags: dict[tuple[str, str], str] = {}
+        if path is not None:
+            self._read(path)
+
+    def _read(self, path: Path) -> None:
+        try:
+            text = path.read_text(encoding="utf-8")
+            self.settings = tomllib.loads(text)
+        except FileNotFoundError:
+            raise MistakeError(f"{path}: there is no such pipeline file") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise MistakeError(f"{path} cannot be read: {one_line(error)}") from None
+        except tomllib.TOMLDecodeError as error:
+            raise MistakeError(f"{path}: not TOML: {one_line(error)}") from None
+        self._lines = lines_of(text)
+
+    def flag(self, name: str, section: str, key: str, value: Any) -> None:
+        """Set what a flag says, unless it was not given; it comes before the file."""
+        if value is None or value is False or value == []:
+            return
+        self.settings.setdefault(section, {})[key] = value
+        self._flags[section, key] = name
+
+    def where(self, section: str, key: str = "") -> str:
+        """Return where something was given: a line of the file and the key, or a flag."""
+        if (section, key) in self._flags:
+            return self._flags[section, key]
+        if self.path is None:
+            return f"--{key}"
+        return f"{self.path}:{self._line(section, key)}: " + f"[{section}] {key}".strip()
+
+    def _line(self, section: str, key: str = "") -> int:
+        path = (section, key) if key else (section,)
+        return self._lines.get(path, self._lines.get((section,), 1))
+
+    def add(self, section: str, key: str, what: str) -> None:
+        """Note that something is wrong."""
+        self.wrong.append((self._line(section, key), f"{self.where(section, key)}: {what}"))
+
+    def checked(self) -> Settings:
+        """Return the settings; MistakeError with all that is wrong, in the order of the file."""
+        for section in NEEDED:
+            if section not in self.settings:
+                name = "--from" if self.path is None else f"[{section}]"
+                here = "" if self.path is None else f"{self.path}: "
+                self.wrong.append((0, f"{here}{name} is missing: say where records come from"))
+        for section, given in self.settings.items():
+            self._check(section, given)
+        if self.wrong:
+            raise MistakeError("\n".join(text for _, text in sorted(self.wrong)))
+        return self.settings
+
+    def _check(self, section: str, given: Any) -> None:
+        if section not in SECTIONS:
+            self.add(section, "", unknown("section", section, SECTIONS))
+            return
+        if not isinstance(given, dict):
+            self.add(section, "", f"it is a section: write [{section}] and its keys below")
+            return
+        keys = SECTIONS[section]
+        options = {key: value for key, value in given.items() if key not in keys}
+        kind = _kind(given)
+        for key, value in given.items():
+            if key in keys:
+                self._check_value(section, key, keys[key], value, kind, given)
+            elif section != "model":
+                self.add(section, key, unknown("key", key, keys))
+        for key, rule in keys.items():
+            if rule.needed and key not in given:
+                self.add(section, key, f"{key} is missing")
+        if section == "source":
+            self._check_labels(given)
+        if section == "model":
+            name = given.get("class", "CommitteeClassifier")
+            for key, what in check_model(name, options):
+                self.add(section, key, what)
+
+    def _check_labels(self, given: dict[str, Any]) -> None:
+        """Note if no record would ever get its label."""
+        late = "labels" in self.settings
+        if late and "key" not in given and _kind(given) == "file":
+            self.add("source", "key", "key is missing: by what do late labels find their records?")
+        if not late and "label" not in given and not _has_own_labels(given):
+            self.add("source", "label", "label is missing: which column is it? (--label)")
+
+    def _check_value(
+        self, section: str, key: str, rule: Key, value: Any, kind: str, given: dict[str, Any]
+    ) -> None:
+        if rule.only and kind and rule.only != kind:
+            is_for = "files" if rule.only == "file" else "Kafka"
+            self.add(section, key, f"it is for {is_for} only")
+            return
+        try:
+            given[key] = rule.check(key, value)
+            if key == "from":
+                several = [topics_of(address) for address in given[key]]
+                if len(several) > 1 and any(several):
+                    raise ValueError("give one Kafka address, with commas between its topics")
+            elif key == "to":
+                topic_of(value)
+        except (ValueError, MistakeError) as error:
+            self.add(section, key, str(error))
+
+
+def _has_own_labels(given: Mapping[str, Any]) -> bool:
+    """Whether the format says where the label is, so that it needs no name."""
+    files = given.get("from")
+    first = str(files[0] if isinstance(files, list) and files else files)
+    stem = first.lower().removesuffix(".gz").removesuffix(".zst")
+    return given.get("format") == "svmlight" or stem.endswith((".svmlight", ".libsvm", ".svm"))
+
+
+def _kind(given: Mapping[str, Any]) -> str:
+    """Return whether a section's records are in files or in Kafka, nothing if it has none."""
+    address = given.get("from", given.get("to"))
+    first = address[0] if isinstance(address, list) and address else address
+    if not isinstance(first, str):
+        return ""
+    return "kafka" if first.lower().startswith("kafka://") else "file"

@@ -1,0 +1,142 @@
+"""Send a file's records again, as JSON, at a rate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stream_llsvm.cli.addresses import Topics, topic_of
+from stream_llsvm.cli.columns import check_names, first_records
+from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from stream_llsvm.connectors.base import SourceError
+from stream_llsvm.connectors.file_sink import JsonLinesFile, as_json
+
+_SLICES = 20.0  # a second: how often there is a pause
+_MOST = 1_000
+_PATIENCE = 15.0
+
+
+class FileTarget:
+    """Lines of a file."""
+
+    def __init__(self, path: str) -> None:
+        self._file = JsonLinesFile(path, max_bytes=10**15)
+
+    def send(self, key: Any, value: bytes) -> None:
+        """Write a line."""
+        self._file.write_lines([value])
+
+    def push(self) -> None:
+        """Let others see what was written."""
+        self._file._file.flush()
+
+    def close(self) -> None:
+        """Finish."""
+        self._file.close()
+
+
+class KafkaTarget:
+    """Messages of a topic."""
+
+    def __init__(self, where: Topics) -> None:
+        from kafka import KafkaProducer
+
+        from stream_llsvm.connectors.kafka_client import Settings, wait_for_topics
+
+        settings = Settings(where.servers, None, _PATIENCE)
+        _make_topic(settings, where.topics[0])
+        self._producer: Any = settings.connect(lambda how: KafkaProducer(linger_ms=5, **how))
+        trouble = wait_for_topics(
+            self._producer._metadata, where.topics, time.monotonic() + _PATIENCE
+        )
+        if trouble is not None:
+            self._producer.close(timeout=0)
+            raise MistakeError(f"Kafka at {where.servers}: {trouble.text}")
+        self._topic = where.topics[0]
+        self._failed: list[BaseException] = []
+
+    def send(self, key: Any, value: bytes) -> None:
+        """Hand over a message."""
+        coded = None if key is None else str(key).encode()
+        self._producer.send(self._topic, value, key=coded).add_errback(self._failed.append)
+
+    def push(self) -> None:
+        """Raise what went wrong so far."""
+        if self._failed:
+            raise RunFailedError(f"Kafka topic {self._topic!r}: {one_line(self._failed[0])}")
+
+    def close(self) -> None:
+        """Wait until all has arrived."""
+        self._producer.flush(_PATIENCE)
+        self._producer.close(timeout=_PATIENCE)
+        self.push()
+
+
+def _make_topic(settings: Any, topic: str) -> None:
+    """Make the topic if it is not there: replaying is for trying things out."""
+    from kafka import KafkaAdminClient
+
+    admin = settings.connect(lambda how: KafkaAdminClient(**how))
+    try:
+        if topic not in admin.list_topics():
+            admin.create_topics([topic])
+            print(f"made the topic {topic!r}", file=sys.stderr)
+    finally:
+        admin.close()
+
+
+def replay(
+    data: str, given: Mapping[str, Any], to: str, rate: float, max_records: int | None
+) -> int:
+    """Send records until the file ends; return the exit code."""
+    key = given.get("key")
+    if data != "-":
+        check_names(data, first_records(data, given), {"key": key})
+    target = _target(to)
+    sent, begin = 0, time.monotonic()
+    try:
+        for record in _records(data, given):
+            target.send(None if key is None else record.get(key), as_json(record))
+            sent += 1
+            if sent == max_records:
+                break
+            if rate and sent % max(1, int(rate / _SLICES)) == 0:
+                target.push()
+                time.sleep(max(0.0, begin + sent / rate - time.monotonic()))
+    except SourceError as error:
+        raise RunFailedError(one_line(error)) from error
+    finally:
+        target.close()
+        seconds = time.monotonic() - begin
+        print(f"{sent:,} records sent, {sent / max(seconds, 1e-9):,.0f}/s", file=sys.stderr)
+    return 0
+
+
+def _target(to: str) -> FileTarget | KafkaTarget:
+    where = topic_of(to)
+    try:
+        return FileTarget(to) if where is None else KafkaTarget(where)
+    except MistakeError:
+        raise
+    except Exception as error:  # of kafka-python, and of this package's connector to it
+        raise MistakeError(one_line(error)) from error
+
+
+def _records(data: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    from stream_llsvm.connectors.files import FileSource
+
+    shape = {name: given[name] for name in ("format",) if name in given}
+    source = FileSource(data, numeric=False, **shape)
+    rejected = 0
+    try:
+        while not source.ended:
+            batch = source.poll(_MOST, 1.0)
+            if batch is not None:
+                rejected += len(batch.rejected)
+                yield from (batch.record(i) for i in range(len(batch)))
+    finally:
+        source.close()
+    if rejected:
+        print(f"stream-llsvm: {rejected:,} records could not be read", file=sys.stderr)

@@ -1,0 +1,86 @@
+"""Run a pipeline until its source ends or somebody stops it."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import Any
+
+from rich.console import Console
+
+from stream_llsvm.cli.building import make_engine, make_sink
+from stream_llsvm.cli.group import INTERRUPTED
+from stream_llsvm.cli.mistakes import RunFailedError, one_line
+from stream_llsvm.cli.pipeline import Settings
+from stream_llsvm.cli.stopping import Stopping
+from stream_llsvm.cli.telling import print_json, print_table
+from stream_llsvm.cli.watching import Watch
+
+
+def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) -> int:
+    """Run what the settings say; return the exit code."""
+    given = settings.get("sink")
+    sink = None if given is None else make_sink(given)
+    console = None if as_json else Console(stderr=True, highlight=False)
+    with contextlib.ExitStack() as stack:
+        if sink is not None:
+            stack.callback(sink.close)
+        engine = make_engine(settings, sink, _cannot_write, stack)
+        _tell_events(engine)
+        stopping = stack.enter_context(Stopping(engine.stop))
+        begin, before = time.monotonic(), engine.progress.counts["records"]
+        try:
+            with Watch(engine, console, stopping.again):
+                engine.run(max_records)
+                _take_the_rest(engine, stopping)
+        except Exception as error:
+            raise RunFailedError(one_line(error)) from error
+        seconds = time.monotonic() - begin
+        save = settings.get("model", {}).get("save")
+        if save is not None:
+            _save(engine.model, save)
+        report = _report(engine, stopping.by, seconds, engine.progress.counts["records"] - before)
+    print_json(report) if as_json else print_table(report, engine.progress.scores.window)
+    return INTERRUPTED if stopping.by == "SIGINT" else 0
+
+
+def _take_the_rest(engine: Any, stopping: Stopping) -> None:
+    """Take the labels that are left when the records have ended."""
+    if engine.late is None or not engine.source.ended:
+        return
+    late = engine.late
+    while not (late.source.ended or stopping.by):
+        late.take(engine.max_batch, engine.learner, engine.progress, engine.rejects)
+    if engine.checkpoints is not None:
+        engine.checkpoint(wait=True)
+
+
+def _save(model: Any, path: str) -> None:
+    try:
+        model.save(path)
+    except OSError as error:
+        raise RunFailedError(f"the model could not be saved: {one_line(error)}") from error
+
+
+def _report(engine: Any, by: str | None, seconds: float, records: int) -> dict[str, Any]:
+    kept = engine.checkpoints
+    return {
+        **engine.report(),
+        "model": type(engine.model).__name__,
+        "seconds": round(seconds, 3),
+        "records_per_second": round(records / max(seconds, 1e-9), 1),
+        "checkpoint": None if kept is None else str(kept.path(kept.number)),
+        "stopped_by": by,
+    }
+
+
+def _tell_events(engine: Any) -> None:
+    """Say on stderr where the run goes on, and which checkpoints could not be read."""
+    for event in engine.progress.events:
+        print(f"stream-llsvm: {event['kind']} {event['text']}", file=sys.stderr, flush=True)
+
+
+def _cannot_write(error: OSError) -> None:
+    text = f"stream-llsvm: a checkpoint could not be written: {one_line(error)}"
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,107 @@
+"""What a pipeline file may say: its sections, their keys, and what each may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from stream_llsvm.learners.options import choice, flag, number, whole
+
+Check = Callable[[str, Any], Any]
+_FOREVER = 1e12
+
+
+def text(name: str, value: Any) -> str:
+    """Return value if it is text that says something."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text; got {value!r}")
+    return value
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """Return value as a list if it is text, or a list of texts."""
+    several = value if isinstance(value, list) else [value]
+    if not several or not all(isinstance(one, str) and one for one in several):
+        raise ValueError(f"{name} must be text, or a list of texts; got {value!r}")
+    return several
+
+
+def table(name: str, value: Any) -> dict[str, Any]:
+    """Return value if it is a table."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be a table, as in {name} = {{ a = 1 }}; got {value!r}")
+    return value
+
+
+def _of(*allowed: str) -> Check:
+    return partial(choice, allowed=allowed)
+
+
+def _whole(low: int, high: int) -> Check:
+    return partial(whole, low=low, high=high)
+
+
+def _number(low: float, high: float) -> Check:
+    return partial(number, low=low, high=high)
+
+
+class Key(NamedTuple):
+    """A key: what it may be, and whether it is only for files, or only for Kafka."""
+
+    check: Check
+    needed: bool = False
+    only: str = ""
+
+
+_KAFKA = {
+    "options": Key(table, only="kafka"),
+    "connect_timeout": Key(_number(0.1, 86_400), only="kafka"),
+}
+_READ = {
+    "from": Key(texts, needed=True),
+    "label": Key(text),
+    "key": Key(text),
+    "ignore": Key(texts, only="file"),
+    "format": Key(_of("auto", "csv", "jsonl", "svmlight", "parquet"), only="file"),
+    "names": Key(texts, only="file"),
+    "delimiter": Key(text, only="file"),
+    "follow": Key(flag, only="file"),
+    "message": Key(_of("json", "msgpack"), only="kafka"),
+    "start": Key(_of("earliest", "latest"), only="kafka"),
+    "isolation": Key(_of("read_committed", "read_uncommitted"), only="kafka"),
+    "on_lost_data": Key(_of("stop", "earliest"), only="kafka"),
+    **_KAFKA,
+}
+_WRITE = {
+    "to": Key(text, needed=True),
+    "max_bytes": Key(_whole(1_000, 10**15), only="file"),
+    "keep": Key(_whole(1, 10**6), only="file"),
+    **_KAFKA,
+}
+
+SECTIONS: dict[str, dict[str, Key]] = {
+    "source": _READ,
+    "labels": {
+        **_READ,
+        "label": Key(text, needed=True),
+        "key": Key(text, needed=True),
+        "most": Key(_whole(1, 10**9)),
+        "longest": Key(_number(0, _FOREVER)),
+    },
+    "model": {"class": Key(text), "save": Key(text)},  # and the options of the class
+    "sink": {**_WRITE, "transactional_id": Key(text, only="kafka")},
+    "dead_letters": _WRITE,
+    "checkpoints": {
+        "folder": Key(text, needed=True),
+        "every": Key(_number(0, _FOREVER)),
+        "keep": Key(_whole(1, 10**6)),
+    },
+    "engine": {
+        "max_batch": Key(_whole(1, 10**6)),
+        "max_rejected_ratio": Key(_number(0, 1)),
+        "window": Key(_whole(1, 10**7)),
+        "detector": Key(_of("adwin", "none")),
+    },
+}
+NEEDED = ("source",)

@@ -1,0 +1,125 @@
+"""Show how a run is doing: a live line on a terminal, a plain line now and then otherwise."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+from rich.console import Console
+
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.engine import Engine
+
+_LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
+
+
+class Seen(NamedTuple):
+    """What a run looked like a moment ago."""
+
+    records: int
+    rejected: int
+    accuracy: float | None
+    checkpoint: str
+
+
+class WatchedEngine(Engine):
+    """An engine that keeps what is worth showing, now and then, behind a batch."""
+
+    seen = Seen(0, 0, None, "")
+    _next = 0.0
+
+    def _take(self, batch: Batch) -> None:
+        super()._take(batch)
+        if time.monotonic() >= self._next:
+            self.seen = self._looked()
+            self._next = time.monotonic() + _LIVE
+
+    def _looked(self) -> Seen:
+        scores = self.progress.scores.report(len(self.progress.classes))
+        accuracy = scores["windowed"]["accuracy"] if scores else None
+        kept = [e for e in self.progress.events[-50:] if e["kind"].startswith("checkpoint")]
+        last = f"{kept[-1]['text']} at {kept[-1]['record']:,}" if kept else ""
+        rejected = self.rejects.counts.total()
+        return Seen(self.progress.counts["records"], rejected, accuracy, last)
+
+
+class Watch:
+    """A thread that shows what an engine has seen, as long as it is a context.
+
+    Parameters
+    ----------
+    engine
+        What runs.
+    console
+        Where to show it; nothing is shown if None.
+    also
+        Called at every turn.
+
+    """
+
+    def __init__(
+        self, engine: WatchedEngine, console: Console | None, also: Callable[[], None]
+    ) -> None:
+        self._engine, self._console, self._also = engine, console, also
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        if self._console is None:
+            while not self._done.wait(_LIVE):
+                self._also()
+        elif self._console.is_terminal:
+            self._live(self._console)
+        else:
+            self._lines(self._console)
+
+    def _live(self, console: Console) -> None:
+        with console.status("starting") as status:
+            before, rate, at = self._engine.seen, 0.0, time.monotonic()
+            while not self._done.wait(_LIVE):
+                self._also()
+                now, since = self._engine.seen, time.monotonic() - at
+                fresh = (now.records - before.records) / max(since, 1e-9)
+                rate = fresh if rate == 0 else 0.7 * rate + 0.3 * fresh
+                before, at = now, at + since
+                status.update(line(now, rate))
+
+    def _lines(self, console: Console) -> None:
+        before, due = self._engine.seen, time.monotonic() + _PLAIN
+        while not self._done.wait(_LIVE):
+            self._also()
+            if time.monotonic() < due:
+                continue
+            due += _PLAIN
+            now = self._engine.seen
+            rate = (now.records - before.records) / _PLAIN
+            before = now
+            console.print(line(now, rate), highlight=False, soft_wrap=True)
+
+
+def line(seen: Seen, rate: float) -> str:
+    """Return it all on a line.
+
+    Examples
+    --------
+    >>> line(Seen(12_000, 3, 0.915, "number 2 at 10,000"), 4567.8)
+    '12,000 records, 4,568/s, accuracy 91.5% of the last, 3 rejected, checkpoint number 2 at 10,000'
+
+    """
+    parts = [f"{seen.records:,} records", f"{rate:,.0f}/s"]
+    if seen.accuracy is not None:
+        parts.append(f"accuracy {seen.accuracy:.1%} of the last")
+    parts.append(f"{seen.rejected:,} rejected")
+    if seen.checkpoint:
+        parts.append(f"checkpoint {seen.checkpoint}")
+    return ", ".join(parts)

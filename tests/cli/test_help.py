@@ -1,0 +1,56 @@
+"""The help teaches by example, and comes without what the commands need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.support import ROOT, run
+
+COMMANDS = ["run", "evaluate", "replay", "predict", "inspect", "demo"]
+
+
+def test_the_command_alone_shows_its_help() -> None:
+    result = run()
+    assert result.exit_code == 0
+    for command in COMMANDS:
+        assert command in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_help_has_an_example(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"Example: stream-llsvm {command} " in " ".join(result.stdout.split())
+
+
+def test_completion_is_offered() -> None:
+    assert "--install-completion" in run("--help").stdout
+
+
+def test_help_brings_in_no_more_than_it_must() -> None:
+    code = (
+        "import sys, stream_llsvm; before = set(sys.modules)\n"
+        "from stream_llsvm.cli.app import app; from typer.testing import CliRunner\n"
+        "CliRunner().invoke(app, ['--help'])\n"
+        "print(*(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    for name in done.stdout.split():
+        assert name.split(".")[0] not in ("pandas", "pyarrow", "kafka", "sklearn", "scipy"), name
+        assert not name.startswith(("stream_llsvm.connectors.", "river."))
+
+
+@pytest.mark.parametrize("absent", ["typer", "rich"])
+def test_without_the_extra_one_line_says_what_to_install(absent: str) -> None:
+    without = f"import sys; sys.modules[{absent!r}] = None"
+    code = f"{without}; from stream_llsvm.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"stream-llsvm needs {absent}: pip install 'stream_llsvm[cli]'\n"

@@ -1,0 +1,124 @@
+"""``run``: files in, predictions out, going on where it stopped; what goes wrong is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_llsvm import load_model
+from tests.cli.support import csv_file, newest, refused, run, told
+
+SMALL = ["--model", "llsvm", "--option", "n_anchors=12", "--option", "n_neighbors=4"]
+
+
+def arguments(data: Path, *more: Any) -> list[Any]:
+    return ["run", "--from", data, "--label", "y", "--key", "id", *SMALL, *more]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_predictions_are_written(tmp_path: Path, data: Path) -> None:
+    to = tmp_path / "new" / "out.jsonl"
+    report = told(*arguments(data, "--to", to))
+    written = lines(to)
+    assert len(written) == report["predicted"] == 400
+    assert written[7]["key"] == "r7"
+    right = sum(one["prediction"] == one["label"] for one in written)
+    assert report["scores"]["cumulative"]["accuracy"] == pytest.approx(right / 400)
+
+
+def test_the_table_tells_what_json_tells(data: Path) -> None:
+    result = run(*arguments(data))
+    assert result.exit_code == 0
+    report = told(*arguments(data))
+    assert f"{report['scores']['cumulative']['accuracy']:.2%}" in result.stdout
+
+
+def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path, data: Path) -> None:
+    to, folder = tmp_path / "out.jsonl", tmp_path / "kept"
+    more = ["--to", to, "--checkpoints", folder, "--max-batch", 50]
+    assert told(*arguments(data, *more, "--max-records", 100))["learned"] == 100
+    assert told(*arguments(data, *more, "--save", tmp_path / "m.llsvm"))["learned"] == 400
+    assert [one["key"] for one in lines(to)] == [f"r{i}" for i in range(400)]
+    told(*arguments(data, "--save", tmp_path / "whole.llsvm"))
+    assert (tmp_path / "m.llsvm").read_bytes() == (tmp_path / "whole.llsvm").read_bytes()
+    assert load_model(tmp_path / "m.llsvm").classes == newest(folder)["model"]["labels"]
+
+
+def test_labels_from_a_second_file(tmp_path: Path, data: Path) -> None:
+    labels = tmp_path / "labels.csv"
+    pairs = [line.split(",") for line in data.read_text().splitlines()]
+    labels.write_text("".join(f"{row[0]},{row[-1]}\n" for row in pairs))
+    pipeline = tmp_path / "late.toml"
+    pipeline.write_text(
+        f'[source]\nfrom = "{data}"\nkey = "id"\nignore = ["y"]\n'
+        f'[labels]\nfrom = "{labels}"\nkey = "id"\nlabel = "y"\n'
+        '[model]\nclass = "SAPLClassifier"\n[engine]\nmax_batch = 30\n'
+    )
+    report = told("run", pipeline)
+    assert report["learned"] == 400
+    assert report["waiting"]["matched"] == 400
+
+
+def test_rejected_records_are_kept_apart(tmp_path: Path, data: Path) -> None:
+    data.write_text(data.read_text() + "r400,1.0,red,up\nr401,1.0\n")
+    letters = tmp_path / "bad.jsonl"
+    report = told(*arguments(data, "--dead-letters", letters))
+    assert sum(report["rejected"].values()) == 2
+    assert [one["number"] for one in lines(letters)] == [402, 403]
+
+
+def test_a_run_of_mostly_bad_records_fails(tmp_path: Path) -> None:
+    data = csv_file(tmp_path / "data.csv", 120)
+    data.write_text(data.read_text() + "oops\n" * 400)
+    result = run(*arguments(data, "--max-batch", 100))
+    assert result.exit_code == 1
+    assert "records could not be used" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_what_cannot_be_run_is_one_line(tmp_path: Path, data: Path) -> None:
+    for given, complaint in [
+        (["--from", tmp_path / "dato.csv", "--label", "y"], "did you mean"),
+        (["--from", data, "--label", "Y"], "there is no column 'Y' (label): did you mean 'y'?"),
+        (["--from", data, "--label", "y"], "column 'id' is text ('r0')"),
+        (["--from", data, "--label", "y", "--ignore", "idd"], "did you mean 'id'?"),
+        (["--from", data], "--label: label is missing"),
+        ([], "--from is missing"),
+        (["--from", data, "--label", "y", "--max-batch", "0"], "--max-batch: max_batch must be"),
+        (["--from", data, "--label", "y", "--option", "threads"], "write name=value"),
+        (["--from", data, "--label", "y", "--lable"], "No such option"),
+        (["--from", data, "--label", "y", "--every", "soon"], "Invalid value for '--every'"),
+        (["--from", data, "--label", "y", "--key", "id", "--to", data / "x"], "data.csv"),
+    ]:
+        told_ = refused("run", *given)
+        assert complaint in told_
+        assert len(told_.splitlines()) == 1
+
+
+def test_a_wrong_broker_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("kafka")
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        '[source]\nfrom = "kafka://127.0.0.1:1/x"\nlabel = "y"\nconnect_timeout = 1'
+    )
+    assert "127.0.0.1:1 refuses connections" in refused("run", pipeline)
+
+
+def test_another_model_than_the_one_kept_is_refused(tmp_path: Path, data: Path) -> None:
+    folder = tmp_path / "kept"
+    told(*arguments(data, "--checkpoints", folder))
+    again = arguments(data, "--checkpoints", folder)
+    assert "n_anchors = 12, not 13" in refused(*again, "--option", "n_anchors=13")
+    assert "a LLSVMClassifier, not a SAPLClassifier" in refused(*again, "--model", "sapl")
+
+
+def test_debug_shows_where_it_came_from(data: Path) -> None:
+    result = run("--debug", "run", "--from", data, "--label", "none")
+    assert result.exception is not None
+    assert type(result.exception).__name__ == "MistakeError"
