@@ -33,7 +33,6 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
         try:
             with Watch(engine, console, stopping.again):
                 engine.run(max_records)
-                _take_the_rest(engine, stopping)
         except Exception as error:
             raise RunFailedError(one_line(error)) from error
         seconds = time.monotonic() - begin
@@ -43,17 +42,6 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
         report = _report(engine, stopping.by, seconds, engine.progress.counts["records"] - before)
     print_json(report) if as_json else print_table(report, engine.progress.scores.window)
     return INTERRUPTED if stopping.by == "SIGINT" else 0
-
-
-def _take_the_rest(engine: Any, stopping: Stopping) -> None:
-    """Take the labels that are left when the records have ended."""
-    if engine.late is None or not engine.source.ended:
-        return
-    late = engine.late
-    while not (late.source.ended or stopping.by):
-        late.take(engine.max_batch, engine.learner, engine.progress, engine.rejects)
-    if engine.checkpoints is not None:
-        engine.checkpoint(wait=True)
 
 
 def _save(model: Any, path: str) -> None:

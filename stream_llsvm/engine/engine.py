@@ -116,7 +116,6 @@ class Engine:
 
     def run(self, max_records: int | None = None) -> dict[str, Any]:
         """Learn until the source ends, `stop` is called, or so many records have come."""
-        self._stop.clear()
         due = time.monotonic() + self.every
         end = None if max_records is None else self.progress.counts["records"] + max_records
         with ReadAhead(self.source, self.max_batch) as batches:
@@ -131,11 +130,19 @@ class Engine:
                 if self.checkpoints is not None and time.monotonic() >= due:
                     self.checkpoint()
                     due = time.monotonic() + self.every
+        if self.late is not None and not self._stop.is_set():
+            # The records have ended; the labels that are there already still belong to them.
+            while self.late.take(self.max_batch, self.learner, self.progress, self.rejects):
+                pass
         self._finish()
+        self._stop.clear()
         return self.report()
 
     def stop(self) -> None:
-        """Stop after the batch that is being learned; safe to call from a signal handler."""
+        """Stop after the batch that is being learned; safe to call from a signal handler.
+
+        If no run is going on, the next one stops at once.
+        """
         self._stop.set()
 
     def _take(self, batch: Batch) -> None:

@@ -42,11 +42,14 @@ class LateLabels:
             if early is not None:
                 self._learn(guess, early[0], learner, progress)
 
-    def take(self, most: int, learner: Learner, progress: Progress, rejects: Rejects) -> None:
-        """Take labels that have come, at most so many, and learn the records they are for."""
+    def take(self, most: int, learner: Learner, progress: Progress, rejects: Rejects) -> bool:
+        """Take labels that have come, at most so many, and learn the records they are for.
+
+        Returns whether there were any.
+        """
         batch = self.source.poll(most, 0.0)
         if batch is None:
-            return
+            return False
         rejects.take(batch.rejected)
         for key, label in zip(batch.keys or [], batch.labels, strict=True):
             if key is None or label is None:
@@ -55,6 +58,7 @@ class LateLabels:
             if guess is not None:
                 self._learn(guess, label, learner, progress)
         self.position = batch.position
+        return True
 
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""
