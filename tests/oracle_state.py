@@ -30,6 +30,9 @@ def close(actual: Any, expected: Any, tolerance: float, what: str) -> None:
     """
     actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
     size = float(np.abs(expected).max(initial=0.02))
+    room = tolerance * (size + np.abs(expected))
+    if actual.shape == expected.shape and (np.abs(actual - expected) <= room).all():
+        return  # as numpy would say, ten times faster; what fails is numpy's to tell
     np.testing.assert_allclose(
         actual, expected, rtol=tolerance, atol=tolerance * size, err_msg=what
     )
