@@ -18,8 +18,8 @@ help:
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
 
-demo: $(VENV)/.ready-demo
-	@$(BIN)/python examples/demo.py
+demo: $(VENV)/.ready-cli
+	@$(BIN)/stream-llsvm demo
 
 # Needs Java 17, Maven and openssl; nothing of Python.
 kafka:
