@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.run import FERNS_KIND, MEMORY_KIND, run
-from stream_llsvm.kernels.sleep import TERM
+from stream_llsvm.kernels.run import FERNS_KIND, MEMORY_KIND, chunk_rows, run
 
 Plan = NDArray[np.int64]
 
@@ -57,9 +56,10 @@ def run_in_lanes(
     finish = _single_stage(plan, lanes, at.FINISH, 0)
     stages = [_single_stage(plan, lanes, at.MEMBERS, lane) for lane in range(max(lanes) + 1)]
     helpers = _helpers(threads)
+    counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
     begin, n = 0, len(rows.labels)
     while begin < n:
-        end = begin + _chunk_rows(state, plan, rows.labels[begin:])
+        end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], rows.labels[begin:])
         part = rows.part(begin, end)
         run(state, scratch, prepare, *part)
         others = [
@@ -94,15 +94,6 @@ def _lanes(plan: Plan, threads: int) -> list[int]:
             lanes[i] = lane
             load[lane] += int(plan[1 + i, at.COST])
     return lanes
-
-
-def _chunk_rows(state: NDArray[np.float64], plan: Plan, labels: NDArray[np.int64]) -> int:
-    """Return how many rows the kernel would take next; see ``kernels.run.chunk_rows``."""
-    taught = state[plan[0, at.FIRST_SECTION + at.COUNTERS] + at.TAUGHT]
-    most = min(int(plan[0, at.CHUNK]), len(labels))
-    learned = np.cumsum(labels[:most] >= 0)
-    last = int(np.searchsorted(learned, TERM - int(taught) % TERM))
-    return min(last + 1, most)
 
 
 @cache

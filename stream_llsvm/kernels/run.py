@@ -161,7 +161,7 @@ def run(
             copy_to(last_columns, columns)
 
 
-@kernel
+@entry
 def chunk_rows(taught: Real, chunk: int, labels: Array) -> int:
     """How many rows come next: a chunk, or up to where it is decided who sleeps.
 
