@@ -71,14 +71,33 @@ def mix(mixer: Array, scores: Array, z: Array, squares: Array, proba: Array) -> 
     for c in range(1, classes):
         if proba[c] > proba[best]:
             best = c
-    top = proba[best]
-    total = 0.0
-    for c in range(classes):
-        proba[c] = math.exp(proba[c] - top)
-        total += proba[c]
-    for c in range(classes):
-        proba[c] /= total
+    softmax(proba)
     return best
+
+
+@kernel
+def softmax(scores: Array) -> None:
+    """Turn scores into probabilities, in place."""
+    top = greatest(scores)
+    total = 0.0
+    for c in range(scores.size):
+        scores[c] = math.exp(scores[c] - top)
+        total += scores[c]
+    for c in range(scores.size):
+        scores[c] /= total
+
+
+@kernel
+def step_trust(
+    trust: Array, effort: Array, e: int, z: Array, proba: Array, label: int, rate: Real
+) -> None:
+    """One logistic step on the trust in expert e, whose scores are z."""
+    gradient = z[label]
+    for c in range(z.size):
+        gradient -= proba[c] * z[c]
+    effort[e] = FADE * effort[e] + gradient * gradient
+    step = rate * gradient / math.sqrt(1 + effort[e])
+    trust[e] = min(max(trust[e] + step, -LARGEST_TRUST), LARGEST_TRUST)
 
 
 @kernel
@@ -86,18 +105,13 @@ def learn_mix(
     mixer: Array, seen: Real, z: Array, squares: Array, proba: Array, label: int, importance: Real
 ) -> None:
     """One logistic step on the trust in each expert, from what ``mix`` left in z and proba."""
-    experts, classes = z.shape
+    experts = z.shape[0]
     pace = max(0.001, 1 / (seen + 1))
     rate = importance * min(LARGEST_RATE, RATE / experts)
     for e in range(experts):
         if squares[e] == 0:
             continue  # it sleeps, or has nothing to say yet
-        gradient = z[e, label]
-        for c in range(classes):
-            gradient -= proba[c] * z[e, c]
-        mixer[EFFORT, e] = FADE * mixer[EFFORT, e] + gradient * gradient
-        step = rate * gradient / math.sqrt(1 + mixer[EFFORT, e])
-        mixer[TRUST, e] = min(max(mixer[TRUST, e] + step, -LARGEST_TRUST), LARGEST_TRUST)
+        step_trust(mixer[TRUST], mixer[EFFORT], e, z[e], proba, label, rate)
         mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])
 
 
@@ -146,22 +160,11 @@ def judge_members(
         facts[WORTH, m] += pace * (lost - facts[WORTH, m])
         rate = min(LARGEST_RATE, RATE / (end - first))
         for e in range(first, end):
-            gradient = z[e, label]
-            for c in range(classes):
-                gradient -= own[c] * z[e, c]
-            mixer[ALONE_EFFORT, e] = FADE * mixer[ALONE_EFFORT, e] + gradient * gradient
-            step = rate * gradient / math.sqrt(1 + mixer[ALONE_EFFORT, e])
-            mixer[ALONE, e] = min(max(mixer[ALONE, e] + step, -LARGEST_TRUST), LARGEST_TRUST)
+            step_trust(mixer[ALONE], mixer[ALONE_EFFORT], e, z[e], own, label, rate)
 
 
 @kernel
 def softmax_loss(scores: Array, label: int) -> Real:
     """Turn scores into probabilities, in place; returns the log loss."""
-    top = greatest(scores)
-    total = 0.0
-    for c in range(scores.size):
-        scores[c] = math.exp(scores[c] - top)
-        total += scores[c]
-    for c in range(scores.size):
-        scores[c] /= total
+    softmax(scores)
     return -math.log(max(scores[label], 1e-12))
