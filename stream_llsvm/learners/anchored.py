@@ -10,7 +10,7 @@ from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.kernels.members.anchors import LADDER as LADDER_SCHEDULE
 from stream_llsvm.kernels.members.anchors import PAPER_SAPL
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import choice, flag, number, whole
+from stream_llsvm.learners.options import choice, number, whole
 from stream_llsvm.members.anchors import LADDER, Anchors
 from stream_llsvm.members.member import Member
 
@@ -93,11 +93,9 @@ class AnchorClassifier(LocalClassifier):
         self.l2 = number("l2", l2, 0.0, 1.0)
         self.t0 = whole("t0", t0, 1, 10**12)
         self.skip = whole("skip", skip, 1, 10**6)
-        self.standardize = flag("standardize", standardize)
         self.loss = choice("loss", loss, LOSSES)
         self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
-        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        super().__init__(standardize, max_mb, seed)
         if step_size == "paper" and not l2 * t0 >= _SMALLEST_L2_T0:
             raise ValueError(
                 f'step_size="paper" begins with steps of 1 / (l2 t0), at most '
@@ -109,15 +107,10 @@ class AnchorClassifier(LocalClassifier):
                 f'step_size="paper" shrinks weights by 1 - skip / (t + t0): skip must be below t0; '
                 f"got skip={skip}, t0={t0}"
             )
-        super().__init__()
 
     @property
     def _supervised_anchors(self) -> bool:
         return True
-
-    @property
-    def _standardized(self) -> bool:
-        return self.standardize
 
     def _members(self) -> Sequence[Member]:
         auto, paper = self.step_size == "auto", self.step_size == "paper"

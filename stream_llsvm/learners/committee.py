@@ -8,7 +8,7 @@ from stream_llsvm.kernels.coding import SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
 from stream_llsvm.kernels.members.anchors import LADDER
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import flag, whole
+from stream_llsvm.learners.options import whole
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.members.ferns import Ferns
@@ -141,11 +141,8 @@ class CommitteeClassifier(LocalClassifier):
         if budget != "auto":
             self.budget = whole('budget (if it is not "auto")', budget, 1, 10**12)
         self.threads = whole("threads", threads, 1, 1_024)
-        self.standardize = flag("standardize", standardize)
-        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
-        self.seed = whole("seed", seed, 0, 2**32 - 1)
+        super().__init__(standardize, max_mb, seed)
         self._members()
-        super().__init__()
 
     @property
     def _budget(self) -> int:
@@ -154,10 +151,6 @@ class CommitteeClassifier(LocalClassifier):
     @property
     def _threads(self) -> int:
         return self.threads
-
-    @property
-    def _standardized(self) -> bool:
-        return self.standardize
 
     def _members(self) -> Sequence[Member]:
         if not isinstance(self.members, tuple | list) or len(self.members) == 0:

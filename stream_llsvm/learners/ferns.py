@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import choice, flag, whole
+from stream_llsvm.learners.options import choice, whole
 from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.member import Member
 
@@ -67,14 +67,7 @@ class FernsClassifier(LocalClassifier):
         self.depth = whole("depth", depth, 1, 16)
         self.loss = choice("loss", loss, LOSSES)
         self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        self.standardize = flag("standardize", standardize)
-        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
-        self.seed = whole("seed", seed, 0, 2**32 - 1)
-        super().__init__()
-
-    @property
-    def _standardized(self) -> bool:
-        return self.standardize
+        super().__init__(standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         return (

@@ -12,6 +12,7 @@ from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.kernels.run import run
 from stream_llsvm.labels import LabelSpace
+from stream_llsvm.learners.options import flag, whole
 from stream_llsvm.members.member import Member
 from stream_llsvm.memory import UNBOUNDED, Memory
 from stream_llsvm.model_file import ModelFileError
@@ -22,9 +23,10 @@ _ROOMY = 64  # from this many features on, new ones find room made in advance
 class GrowingModel(abc.ABC):
     """Names, labels and the block of memory that the kernels work on."""
 
-    max_mb: int
-
-    def __init__(self) -> None:
+    def __init__(self, standardize: bool = True, max_mb: int = 1_024, seed: int = 0) -> None:
+        self.standardize = flag("standardize", standardize)
+        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
+        self.seed = whole("seed", seed, 0, 2**32 - 1)
         self._features = FeatureSpace()
         self._labels = LabelSpace()
         self._memory: Memory | None = None
@@ -32,10 +34,6 @@ class GrowingModel(abc.ABC):
     @abc.abstractmethod
     def _members(self) -> Sequence[Member]:
         """Return what the classifier is made of."""
-
-    @property
-    def _standardized(self) -> bool:
-        return True
 
     @property
     def _budget(self) -> int:
@@ -82,7 +80,7 @@ class GrowingModel(abc.ABC):
             self._members(),
             width,
             n_classes,
-            standardize=self._standardized,
+            standardize=self.standardize,
             budget=self._budget,
         )
 

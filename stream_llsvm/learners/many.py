@@ -20,8 +20,6 @@ from stream_llsvm.learners.weights import checked_weights
 class ManyRecords(GrowingModel):
     """The methods that take frames and arrays."""
 
-    seed: int
-
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn from each row in turn: the same, to the bit, as `learn_one` row by row.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import choice, flag, whole
+from stream_llsvm.learners.options import choice, whole
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 
@@ -59,14 +59,7 @@ class MemoryClassifier(LocalClassifier):
     ) -> None:
         self.window = whole("window", window, 1, 10**6)
         self.metric = metric if metric is None else choice("metric", metric, ("learned",))
-        self.standardize = flag("standardize", standardize)
-        self.max_mb = whole("max_mb", max_mb, 1, 10**6)
-        self.seed = whole("seed", seed, 0, 2**32 - 1)
-        super().__init__()
-
-    @property
-    def _standardized(self) -> bool:
-        return self.standardize
+        super().__init__(standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         learns = self.metric is not None
