@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import run as model
-from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.members import additive as kernel
-from stream_llsvm.kernels.members.cells import STEPS
 from stream_llsvm.kernels.scaling import Z_CLIP
-from stream_llsvm.members.base import Stepping, by_expert
+from stream_llsvm.members.base import by_expert
+from stream_llsvm.members.cells import Cells
 from stream_llsvm.members.member import Parts, Shape, Views
 
 _WIDE = 256  # features; from there on the table would leave the cache
@@ -21,12 +20,11 @@ _THINNED = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Additive(Stepping):
+class Additive(Cells):
     """Each feature on hat functions. See ``kernels/members/additive.py``."""
 
     n_knots: int = 33
     steps: tuple[float, ...] = (0.3, 3.0, 30.0)
-    average_floor: float = 0.003
 
     kind = model.ADDITIVE_KIND
     layout = kernel.LAYOUT
@@ -47,18 +45,11 @@ class Additive(Stepping):
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
-        rungs = len(self.rungs(width, columns))
-        return {
-            "settings": STEPS + rungs,
-            "knots": self.knots(width),
-            "copies": self.copies,
-            "rungs": rungs,
-            "experts": rungs * self.copies,
-        }
+        return super().sizes(width, columns) | {"knots": self.knots(width)}
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
         """Fill in its row of the plan."""
-        row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
+        super().describe(row, sizes)
         row[kernel.KNOTS] = sizes["knots"]
 
     def begin(self, views: Views, width: int, columns: int) -> None:
@@ -67,21 +58,16 @@ class Additive(Stepping):
 
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say."""
-        width, columns = len(views["mass"]), views["bias"].shape[2]
-        views["settings"][:] = (self.average_floor, *self.rungs(width, columns))
+        self.set_up(views, len(views["mass"]))
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
-        rungs = self.rungs(*before)
-        kept = [rungs.index(s) for s in self.rungs(*after)]
+        kept = self.kept_rungs(before, after)
         new["running"][:] = old["running"]
         every = _THINNED if self.knots(before[0]) > self.knots(after[0]) else 1
         new["mass"][: before[0]] = old["mass"][:, ::every]
         self.widen(new["weights"][: before[0]], old["weights"][:, ::every, :, kept], 4)
-        self.widen(new["bias"], old["bias"][:, kept], 2)
-        # A class that nobody has seen begins at the margin against it.
-        if old["running"][kernel.SEEN] > 0:
-            new["bias"][:, :, max(2, before[1]) : after[1]] = -1
+        self.carry_bias(old, new, before, after, begun=old["running"][kernel.SEEN] > 0)
 
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
         """Take the scores of the record last seen apart: each feature's own curve."""

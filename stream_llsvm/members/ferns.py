@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import run as model
-from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.members import ferns as kernel
-from stream_llsvm.kernels.members.cells import STEPS
-from stream_llsvm.members.base import Stepping, by_expert
+from stream_llsvm.members.base import by_expert
+from stream_llsvm.members.cells import Cells
 from stream_llsvm.members.member import Parts, Shape, Views
 
 _KEPT_FLOATS = 2**18
@@ -21,13 +20,12 @@ _FEWEST_KEPT = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ferns(Stepping):
+class Ferns(Cells):
     """Random partitions, a weight per cell. See ``kernels/members/ferns.py``."""
 
     n_ferns: int = 60
     depth: int = 8
     steps: tuple[float, ...] = (1.0, 10.0, 50.0)
-    average_floor: float = 0.003
     budget: int = 4_000
     seed: int = 0
 
@@ -49,21 +47,16 @@ class Ferns(Stepping):
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
-        rungs = len(self.rungs(width, columns))
-        return {
-            "settings": STEPS + rungs,
+        return super().sizes(width, columns) | {
             "ferns": self.n_ferns,
             "depth": self.depth,
             "leaves": 1 << self.depth,
             "kept": min(_MOST_KEPT, max(_FEWEST_KEPT, _KEPT_FLOATS // max(1, width))),
-            "copies": self.copies,
-            "rungs": rungs,
-            "experts": rungs * self.copies,
         }
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
         """Fill in its row of the plan."""
-        row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
+        super().describe(row, sizes)
         row[kernel.FERNS], row[kernel.DEPTH], row[kernel.KEPT] = (
             self.n_ferns,
             self.depth,
@@ -77,22 +70,17 @@ class Ferns(Stepping):
 
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say."""
-        width, columns = views["recent"].shape[1], views["bias"].shape[2]
-        views["settings"][:] = (self.average_floor, *self.rungs(width, columns))
+        self.set_up(views, views["recent"].shape[1])
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
-        rungs = self.rungs(*before)
-        kept = [rungs.index(s) for s in self.rungs(*after)]
+        kept = self.kept_rungs(before, after)
         for name in ("running", "source", "features", "thresholds", "facts", "mass"):
             new[name][:] = old[name]
         n = len(new["recent"])
         new["recent"][:, : before[0]] = old["recent"][:n]
         self.widen(new["weights"], old["weights"][:, :, :, kept], 4)
-        self.widen(new["bias"], old["bias"][:, kept], 2)
-        # A class that nobody has seen begins at the margin against it.
-        if old["running"][kernel.SEEN] > 0:
-            new["bias"][:, :, max(2, before[1]) : after[1]] = -1
+        self.carry_bias(old, new, before, after, begun=old["running"][kernel.SEEN] > 0)
 
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
         """Take the scores of the record last seen apart, along each fern's comparisons.

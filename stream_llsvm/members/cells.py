@@ -1,0 +1,53 @@
+"""What the members that are tables of cells have in common; see ``kernels/members/cells.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.members.cells import STEPS
+from stream_llsvm.members.base import Stepping
+from stream_llsvm.members.member import Shape, Views
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cells(Stepping):
+    """A linear machine over a table of cells, and a bias."""
+
+    average_floor: float = 0.003
+
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return the dimensions that its layout names."""
+        rungs = len(self.rungs(width, columns))
+        return {
+            "settings": STEPS + rungs,
+            "copies": self.copies,
+            "rungs": rungs,
+            "experts": rungs * self.copies,
+        }
+
+    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
+        """Fill in its row of the plan."""
+        row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
+
+    def set_up(self, views: Views, width: int) -> None:
+        """Bring the settings to what the options say."""
+        columns = views["bias"].shape[2]
+        views["settings"][:] = (self.average_floor, *self.rungs(width, columns))
+
+    def kept_rungs(self, before: Shape, after: Shape) -> list[int]:
+        """Return which step sizes of a smaller model a larger one still has."""
+        rungs = self.rungs(*before)
+        return [rungs.index(step) for step in self.rungs(*after)]
+
+    def carry_bias(
+        self, old: Views, new: Views, before: Shape, after: Shape, *, begun: bool
+    ) -> None:
+        """Move the bias; a class that nobody has seen begins at the margin against it."""
+        self.widen(new["bias"], old["bias"][:, self.kept_rungs(before, after)], 2)
+        if begun:
+            new["bias"][:, :, max(2, before[1]) : after[1]] = -1
