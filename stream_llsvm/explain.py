@@ -109,19 +109,17 @@ class Anchor:
     bias: dict[Any, float]
 
 
-def mixed(memory: Memory, weights: Array, biases: Array, strength: Array) -> tuple[Array, Array]:
-    """Blend experts' machines, (experts, columns, width), into one machine a class.
+def mixed(memory: Memory, experts: Array, strength: Array) -> Array:
+    """Blend what experts have, (experts, columns, ...), into what each class has.
 
     ``strength`` holds for each expert and class what its score is multiplied with.
     """
-    if weights.shape[1] == 1:
+    if experts.shape[1] == 1:
         signs = np.array([-0.5, 0.5]) if memory.n_classes == 2 else np.zeros(1)
-        weights = signs[None, :, None] * weights
-        biases = signs * biases
+        by_class = signs.reshape(1, -1, *[1] * (experts.ndim - 2)) * experts
     else:
-        weights = weights - weights.mean(axis=1, keepdims=True)
-        biases = biases - biases.mean(axis=1, keepdims=True)
-    return np.einsum("ec,ecd->cd", strength, weights), np.einsum("ec,ec->c", strength, biases)
+        by_class = experts - experts.mean(axis=1, keepdims=True)
+    return np.asarray(np.einsum("ec,ec...->c...", strength, by_class))
 
 
 class Taken(NamedTuple):
@@ -154,11 +152,9 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
         if parts is None:
             voted += part
             continue
-        given, rest = mixed(memory, parts.of_features, parts.rest, strength[own])
-        slope, _ = mixed(memory, parts.slopes, parts.rest, strength[own])
-        contributions += given[code]
-        slopes += slope[code]
-        bias += float(rest[code])
+        contributions += mixed(memory, parts.of_features, strength[own])[code]
+        slopes += mixed(memory, parts.slopes, strength[own])[code]
+        bias += float(mixed(memory, parts.rest, strength[own])[code])
     score = float(trust @ normal)
     return Taken(score, bias, voted, contributions, slopes, by_member)
 
@@ -259,7 +255,7 @@ def anchors_of(
     centre, scale = units(memory, n)
     found = []
     for position, mass, weights, biases in memory.members[which].anchors(memory.views(1 + which)):
-        w, b = mixed(memory, weights[..., :n], biases, strength)
+        w, b = mixed(memory, weights[..., :n], strength), mixed(memory, biases, strength)
         w = w * np.where(scale > 0, 1 / np.where(scale > 0, scale, 1), 0)
         b = b - w @ centre
         found.append(
