@@ -46,18 +46,17 @@ class Progress:
         told = np.array([self._code(answers.labels[i]) for i in rows], dtype=np.int64)
         self.scores.update(truth, told, answers.truth[rows])
         self.counts["learned"] += len(rows)
-        for i, wrong in zip(rows, (truth != told).tolist(), strict=True):
-            self._watch(self.counts["records"] + i + 1, wrong)
+        if self.detector is not None:
+            for i, wrong in zip(rows, (truth != told).tolist(), strict=True):
+                self._watch(self.detector, self.counts["records"] + i + 1, wrong)
 
-    def _watch(self, record: int, wrong: bool) -> None:
+    def _watch(self, detector: base.DriftDetector, record: int, wrong: bool) -> None:
         """Look for drift. That a model which has just begun gets better is none."""
-        if self.detector is None:
+        before = getattr(detector, "estimation", None)
+        detector.update(float(wrong))
+        if not detector.drift_detected:
             return
-        before = getattr(self.detector, "estimation", None)
-        self.detector.update(float(wrong))
-        if not self.detector.drift_detected:
-            return
-        after = getattr(self.detector, "estimation", None)
+        after = getattr(detector, "estimation", None)
         if before is None or after is None or after > before:
             self.counts["drifts"] += 1
             self.note("drift", "the error rate has risen", record)
