@@ -13,9 +13,9 @@ from stream_llsvm.cli.columns import check_columns
 from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
-from stream_llsvm.cli.watching import WatchedEngine
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.keeping import EngineError
 from stream_llsvm.engine.waiting import Waiting
 from stream_llsvm.model_file import ModelFileError
@@ -118,7 +118,7 @@ def make_model(settings: Settings) -> Any:
 
 def make_engine(
     settings: Settings, sink: Sink | None, on_error: Callable[[OSError], None], stack: ExitStack
-) -> WatchedEngine:
+) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.
@@ -141,7 +141,7 @@ def make_engine(
             how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), on_error)
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
-        engine = WatchedEngine(source, model, sink=sink, **how)
+        engine = Engine(source, model, sink=sink, **how)
     except _UNFIT as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.learner import Answers
 
 _LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
 
@@ -24,25 +25,36 @@ class Seen(NamedTuple):
     checkpoint: str
 
 
-class WatchedEngine(Engine):
-    """An engine that keeps what is worth showing, now and then, behind a batch."""
+class Looking:
+    """Keeps what is worth showing of a run, some times a second."""
 
-    seen = Seen(0, 0, None, "")
-    _next = 0.0
+    def __init__(self) -> None:
+        self.seen = Seen(0, 0, None, "")
+        self._next = 0.0
 
-    def _take(self, batch: Batch) -> None:
-        super()._take(batch)
+    def began(self, engine: Engine) -> None:
+        """Do nothing: there is nothing to see yet."""
+
+    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Do nothing: the turn that follows tells all."""
+
+    def turned(self, engine: Engine) -> None:
+        """Look, if it is time."""
         if time.monotonic() >= self._next:
-            self.seen = self._looked()
+            self.seen = _look(engine)
             self._next = time.monotonic() + _LIVE
 
-    def _looked(self) -> Seen:
-        scores = self.progress.scores.report(len(self.progress.classes))
-        accuracy = scores["windowed"]["accuracy"] if scores else None
-        kept = [e for e in self.progress.events[-50:] if e["kind"].startswith("checkpoint")]
-        last = f"{kept[-1]['text']} at {kept[-1]['record']:,}" if kept else ""
-        rejected = self.rejects.counts.total()
-        return Seen(self.progress.counts["records"], rejected, accuracy, last)
+    def ended(self, engine: Engine, error: BaseException | None) -> None:
+        """Do nothing: the closing table tells all."""
+
+
+def _look(engine: Engine) -> Seen:
+    progress = engine.progress
+    scores = progress.scores.report(len(progress.classes))
+    accuracy = scores["windowed"]["accuracy"] if scores else None
+    kept = [e for e in progress.events[-50:] if e["kind"].startswith("checkpoint")]
+    last = f"{kept[-1]['text']} at {kept[-1]['record']:,}" if kept else ""
+    return Seen(progress.counts["records"], engine.rejects.counts.total(), accuracy, last)
 
 
 class Watch:
@@ -51,7 +63,7 @@ class Watch:
     Parameters
     ----------
     engine
-        What runs.
+        What runs; it gets one observer more.
     console
         Where to show it; nothing is shown if None.
     also
@@ -59,10 +71,9 @@ class Watch:
 
     """
 
-    def __init__(
-        self, engine: WatchedEngine, console: Console | None, also: Callable[[], None]
-    ) -> None:
-        self._engine, self._console, self._also = engine, console, also
+    def __init__(self, engine: Engine, console: Console | None, also: Callable[[], None]) -> None:
+        self._looking, self._console, self._also = Looking(), console, also
+        engine.observers.append(self._looking)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
@@ -85,23 +96,23 @@ class Watch:
 
     def _live(self, console: Console) -> None:
         with console.status("starting") as status:
-            before, rate, at = self._engine.seen, 0.0, time.monotonic()
+            before, rate, at = self._looking.seen, 0.0, time.monotonic()
             while not self._done.wait(_LIVE):
                 self._also()
-                now, since = self._engine.seen, time.monotonic() - at
+                now, since = self._looking.seen, time.monotonic() - at
                 fresh = (now.records - before.records) / max(since, 1e-9)
                 rate = fresh if rate == 0 else 0.7 * rate + 0.3 * fresh
                 before, at = now, at + since
                 status.update(line(now, rate))
 
     def _lines(self, console: Console) -> None:
-        before, due = self._engine.seen, time.monotonic() + _PLAIN
+        before, due = self._looking.seen, time.monotonic() + _PLAIN
         while not self._done.wait(_LIVE):
             self._also()
             if time.monotonic() < due:
                 continue
             due += _PLAIN
-            now = self._engine.seen
+            now = self._looking.seen
             rate = (now.records - before.records) / _PLAIN
             before = now
             console.print(line(now, rate), highlight=False, soft_wrap=True)

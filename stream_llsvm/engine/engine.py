@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from river import base
@@ -28,6 +28,7 @@ from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.keeping import EngineError, continued, saved
 from stream_llsvm.engine.late import LateLabels
 from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.observing import Observer
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reading import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
@@ -68,6 +69,8 @@ class Engine:
         How many of the last records the windowed scores look at.
     clock
         Tells the time in seconds, for what waits.
+    observers
+        Who is told how the run goes.
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Engine:
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
         clock: Callable[[], float] = time.time,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self.source, self.sink = source, sink
         self.learner = Learner(CommitteeClassifier() if model is None else model)
@@ -104,6 +108,7 @@ class Engine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
+        self.observers = list(observers)
         self.position: Position | None = None
         self._stop = threading.Event()
         if checkpoints is not None:
@@ -116,6 +121,20 @@ class Engine:
 
     def run(self, max_records: int | None = None) -> dict[str, Any]:
         """Learn until the source ends, `stop` is called, or so many records have come."""
+        for observer in self.observers:
+            observer.began(self)
+        died: BaseException | None = None
+        try:
+            self._run(max_records)
+        except BaseException as error:
+            died = error
+            raise
+        finally:
+            for observer in self.observers:
+                observer.ended(self, died)
+        return self.report()
+
+    def _run(self, max_records: int | None) -> None:
         due = time.monotonic() + self.every
         end = None if max_records is None else self.progress.counts["records"] + max_records
         with ReadAhead(self.source, self.max_batch) as batches:
@@ -125,6 +144,8 @@ class Engine:
                 batch = batches.next()
                 if batch is not None:
                     self._take(batch)
+                for observer in self.observers:
+                    observer.turned(self)
                 if end is not None and self.progress.counts["records"] >= end:
                     break
                 if self.checkpoints is not None and time.monotonic() >= due:
@@ -136,7 +157,6 @@ class Engine:
                 pass
         self._finish()
         self._stop.clear()
-        return self.report()
 
     def stop(self) -> None:
         """Stop after the batch that is being learned; safe to call from a signal handler.
@@ -148,10 +168,12 @@ class Engine:
     def _take(self, batch: Batch) -> None:
         self.rejects.take(batch.rejected)
         if len(batch) > 0:
+            begin = time.perf_counter()
             if batch.names is not None and batch.values is not None:
                 answers = self.learner.block(batch.names, batch.values, batch.labels)
             else:
                 answers = self.learner.records(batch.records or [], batch.labels)
+            seconds = time.perf_counter() - begin
             self.rejects.take(
                 Rejected(batch.places[i], "refused by the model", why, b"")
                 for i, why in answers.refused.items()
@@ -161,6 +183,8 @@ class Engine:
                 self.late.hold(batch, answers, self.learner, self.progress)
             self._write(batch, answers)
             self.progress.counts["predicted"] += len(batch) - len(answers.refused)
+            for observer in self.observers:
+                observer.took(self, batch, answers, seconds)
         self.progress.counts["records"] += len(batch) + len(batch.rejected)
         self.position = batch.position
         try:

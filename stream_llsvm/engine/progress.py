@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -70,7 +71,7 @@ class Progress:
         """Keep an event, the last thousand, and log it."""
         log.info("%s: %s", kind, text)
         at = self.counts["records"] if record is None else record
-        self.events.append({"kind": kind, "text": text, "record": at})
+        self.events.append({"kind": kind, "text": text, "record": at, "time": time.time()})
         del self.events[:-_MOST_EVENTS]
 
     def report(self) -> dict[str, Any]:
