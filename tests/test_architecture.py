@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lanes": {"kernels"},
     "memory": {"kernels", "lanes", "members"},
     "explain": {"kernels", "memory"},
+    "anchor_table": {"explain", "kernels", "memory"},
     "learners": {
         "compiling",
         "explain",
@@ -48,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
+    "dashboard": {"anchor_table", "explain", "learners", "memory"},
     "cli": {"connectors", "engine", "explain", "learners", "model_file"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
