@@ -48,7 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
-    "cli": {"connectors", "engine", "explain", "learners", "model_file"},
+    "dashboard": {"connectors", "engine", "explain", "learners"},
+    "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")

@@ -20,15 +20,20 @@ class EngineError(Exception):
     """The run cannot go on; the text says why, and what to do."""
 
 
+def copied(model: LocalClassifier) -> dict[str, Any]:
+    """Return what `from_payload` makes the model of; nothing in it changes any more."""
+    memory = model._memory
+    state = None if memory is None else memory.state.view(np.uint8).copy()
+    return model._payload() | {"state": state}
+
+
 def saved(engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint holds; nothing in it changes while the run goes on."""
     model = engine.model
     assert isinstance(model, LocalClassifier)
-    memory = model._memory
-    state = None if memory is None else memory.state.view(np.uint8).copy()
     late = engine.late
     return {
-        "model": model._payload() | {"state": state},
+        "model": copied(model),
         "position": engine.position,
         "progress": engine.progress.payload(),
         "rejected": dict(engine.rejects.counts),
