@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lanes": {"kernels"},
     "memory": {"kernels", "lanes", "members"},
     "explain": {"kernels", "memory"},
+    "anchor_table": {"explain", "kernels", "memory"},
     "learners": {
         "compiling",
         "explain",
@@ -48,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
-    "dashboard": {"connectors", "engine", "explain", "learners"},
+    "dashboard": {"anchor_table", "connectors", "engine", "explain", "learners", "memory"},
     "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }

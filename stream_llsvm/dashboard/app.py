@@ -23,6 +23,7 @@ from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
 from stream_llsvm.dashboard.events import Events
 from stream_llsvm.dashboard.guard import Guard, refusal
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
+from stream_llsvm.dashboard.monitor import OVER
 from stream_llsvm.dashboard.static_files import policy, static_files
 
 log = logging.getLogger("stream_llsvm")
@@ -47,7 +48,6 @@ class Page:
 
     def __init__(self, builder: Builder) -> None:
         self._builder, self._monitor = builder, builder.monitor
-        self._copies = Copies(builder.monitor)
         self._files = static_files()
         index = self._files.get("index.html")
         self.policy = policy(b"" if index is None else index.content)
@@ -116,14 +116,17 @@ class Page:
 
     async def _metrics(self, request: Request) -> Response:
         look = self._monitor.look
-        text = "" if look is None else metrics(look, self._builder.health)
+        text = "" if look is None else metrics(look, self._monitor.silent_for)
         return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
 
     async def _predict(self, request: Request) -> Response:
         return await self._asked(request, asking.predict)
 
     async def _explain(self, request: Request) -> Response:
-        return await self._asked(request, asking.explain)
+        return await self._asked(request, self._explained)
+
+    def _explained(self, copies: Copies, asked: Any) -> dict[str, Any]:
+        return asking.explain(copies, asked, self._builder.drawn)
 
     async def _asked(self, request: Request, answer: Callable[[Copies, Any], Any]) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -134,22 +137,23 @@ class Page:
             asked = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise HTTPException(400, f"the body is not JSON: {error}") from None
-        await self._fresh()
+        await self._fresh(model=True)
         try:
-            return _json(await run_in_threadpool(answer, self._copies, asked))
+            return _json(await run_in_threadpool(answer, self._builder.copies, asked))
         except asking.WrongQuestionError as error:
             raise HTTPException(400, str(error)) from None
         except NothingLearnedError as error:
             raise HTTPException(409, str(error)) from None
 
-    async def _fresh(self) -> None:
+    async def _fresh(self, *, model: bool = False) -> None:
         """Return when the run has had a look lately for those who ask, or will not."""
         begin = time.time()
-        self._monitor.want()
+        self._monitor.want(model=model)
         while time.time() < begin + _WAIT:
             latest, look = self._builder.latest, self._monitor.look
-            over = look is not None and look.status.state in ("stopped", "failed")
-            if latest is not None and (over or latest.time > begin - _FRESH):
+            over = look is not None and look.status.state in OVER
+            there = latest is not None and not (model and self._monitor.copied is None)
+            if latest is not None and there and (over or latest.time > begin - _FRESH):
                 return
             await asyncio.sleep(_AGAIN)
 

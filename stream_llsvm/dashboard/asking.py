@@ -9,7 +9,9 @@ from typing import Any
 from river import base
 
 from stream_llsvm.dashboard.copies import Copies
+from stream_llsvm.dashboard.recent import Recent
 from stream_llsvm.dashboard.texts import distinct, shown
+from stream_llsvm.dashboard.whys import explained
 from stream_llsvm.learners.base import LocalClassifier
 
 RECORDS = 1_000
@@ -32,12 +34,41 @@ def predict(copies: Copies, asked: Any) -> dict[str, Any]:
     return {"records_learned": learned, "predictions": told}
 
 
-def explain(copies: Copies, asked: Any) -> dict[str, Any]:
+def explain(copies: Copies, asked: Any, drawn: str | None) -> dict[str, Any]:
     """Return why a record is answered as it is, as the page shows it."""
     given = _only(asked, "record", "label")
-    checked(given.get("record"))
-    with copies.newest():
-        raise WrongQuestionError("not yet")
+    row = checked(given.get("record"))
+    with copies.newest() as (model, learned):
+        if not isinstance(model, LocalClassifier):
+            raise WrongQuestionError(f"a {type(model).__name__} cannot say why")
+        names = _names(model)
+        x = {names.get(k, k): v for k, v in row.items()}
+        label, sure = _chosen(model, x, given.get("label"))
+        why = explained(model, Recent(learned, "", x, None, label, sure), member_of(model, drawn))
+    if why is None:
+        raise WrongQuestionError("the model can make nothing of this record")
+    return why
+
+
+def member_of(model: LocalClassifier, name: str | None) -> int | None:
+    """Return which member has this name, None if none has."""
+    members = () if model._memory is None else model._memory.members
+    return next((i for i, one in enumerate(members) if shown(one.name) == name), None)
+
+
+def _chosen(model: LocalClassifier, x: dict[Any, Any], wanted: Any) -> tuple[Any, float]:
+    """Return the label to explain, and how likely it is: the wanted one, or the likeliest."""
+    try:
+        proba = model.predict_proba_one(x)
+    except (ValueError, TypeError) as error:
+        raise WrongQuestionError(shown(" ".join(str(error).split()))) from None
+    if wanted is None:
+        label = max(proba, key=proba.__getitem__)
+        return label, proba[label]
+    for text, label in zip(distinct(proba), proba, strict=True):
+        if wanted in (text, label):
+            return label, proba[label]
+    raise WrongQuestionError(f"the label {shown(wanted)} has not been seen")
 
 
 def _predicted(model: base.Classifier, x: dict[Any, Any]) -> dict[str, Any]:

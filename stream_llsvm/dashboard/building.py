@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import deque
 from typing import Any, NamedTuple
 
 import orjson
 
+from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
 from stream_llsvm.dashboard.feed import Feed, Message
 from stream_llsvm.dashboard.frames import event, frame, point
 from stream_llsvm.dashboard.history import History
 from stream_llsvm.dashboard.latency import Counts, since
-from stream_llsvm.dashboard.look import Look
-from stream_llsvm.dashboard.monitor import OFTEN, Monitor
+from stream_llsvm.dashboard.look import Look, recent_of
+from stream_llsvm.dashboard.model_view import ModelView
+from stream_llsvm.dashboard.monitor import BUSY, OFTEN, OVER, Monitor
 
 log = logging.getLogger("stream_llsvm")
 
 _LATELY = 10.0  # seconds that quantiles look back
+_SHARE = 20  # looking at the model may take this part of the time
 _MOST_SENT = 160  # frames a second, to all who watch together
 
 
@@ -75,9 +79,10 @@ class Builder:
         self.history = History()
         self.latest: Latest | None = None
         self.order = threading.Lock()
-        self.health: dict[str, Any] | None = None
-        self._lately = Lately()
+        self.copies = Copies(monitor)
+        self._lately, self._view = Lately(), ModelView()
         self._model: dict[str, Any] | None = None
+        self._next_view = 0.0
         self._last = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="frames", daemon=True)
@@ -127,6 +132,25 @@ class Builder:
         look = self.monitor.look
         return [event(one) for one in (look.events if look else ()) if one["id"] > after]
 
+    @property
+    def drawn(self) -> str | None:
+        """The member whose anchors are on the map, None if there is no map."""
+        drawn = (self._model or {}).get("map")
+        return None if drawn is None else str(drawn["member"])
+
     def _seen_of_the_model(self, look: Look) -> dict[str, Any] | None:
-        """Return what is to be shown of the model, None if there is nothing new."""
-        return None
+        """Return what is to be shown of the model, None if it is not time, or there is nothing."""
+        begin = time.monotonic()
+        over = look.status.state in OVER
+        if look.details is None or not (over or begin >= self._next_view):
+            return None
+        recent = recent_of(look.details.recent, look.features)
+        try:
+            with self.copies.newest() as (model, _):
+                seen = self._view.look(model, recent)
+        except NothingLearnedError:
+            return None
+        cost = time.monotonic() - begin
+        self._next_view = begin + max(BUSY, _SHARE * cost)
+        self._model = seen or self._model
+        return seen

@@ -10,6 +10,7 @@ from typing import Any
 from river import base
 
 from stream_llsvm.dashboard.monitor import Copied, Monitor
+from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 
 
@@ -37,11 +38,16 @@ class Copies:
         """Lend the newest copy, and say how many records it has learned."""
         with self._lock:
             copied = self._monitor.copied
-            if copied is None or copied.learned == 0:
+            if copied is None:
                 raise NothingLearnedError("nothing has been learned yet")
             if self._made is None or self._made[0] is not copied:
                 self._made = copied, _restored(copied.model)
-            yield self._made[1], copied.learned
+            model = self._made[1]
+            # One that came with what it knows has learned nothing in this run.
+            knows = model._memory is not None if isinstance(model, LocalClassifier) else True
+            if not knows or (copied.learned == 0 and not isinstance(model, LocalClassifier)):
+                raise NothingLearnedError("nothing has been learned yet")
+            yield model, copied.learned
 
 
 def _restored(copied: Any) -> Any:

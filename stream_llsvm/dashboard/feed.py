@@ -78,12 +78,22 @@ class Feed:
 
     def publish(self, message: Message) -> None:
         """Give a frame to all; returns at once."""
-        self._call(lambda: [one.give(message) for one in self._subscribers])
+
+        def give() -> None:
+            for one in self._subscribers:
+                one.give(message)
+
+        self._call(give)
 
     def close(self) -> None:
         """Let all finish what they have queued, and leave."""
         self._closed = True
-        self._call(lambda: [one.close() for one in self._subscribers])
+
+        def close() -> None:
+            for one in self._subscribers:
+                one.close()
+
+        self._call(close)
 
     def _call(self, what: Callable[[], object]) -> None:
         if self._loop is not None:

@@ -49,7 +49,7 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         **waits,
         "lag": total_lag(look),
         "rejected": look.rejected,
-        "members": list(look.members.values()),
+        "members": [share for _, share in look.members],
     }
 
 

@@ -36,7 +36,7 @@ def is_loopback(host: str) -> bool:
 
     Examples
     --------
-    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "rebound.example")]
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "a.example")]
     [True, True, True, False, False]
 
     """

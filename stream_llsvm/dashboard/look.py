@@ -14,6 +14,7 @@ from river import base
 
 from stream_llsvm.connectors.base import Batch, Rejected
 from stream_llsvm.dashboard.latency import Histogram
+from stream_llsvm.dashboard.recent import Recent
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.keeping import copied
 from stream_llsvm.engine.learner import Answers
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
 
 _REASONS = 50
+_FEWEST, _MOST, _VALUES = 8, 200, 20_000
 
 Table = NDArray[np.int64]
 
@@ -81,7 +83,8 @@ class Look:
     classes: tuple[Any, ...]
     window: int
     scores: dict[str, dict[str, float]]
-    members: dict[str, float]
+    members: list[tuple[str, float]]
+    moves: int
     predict: Histogram
     learn: Histogram
     lag: dict[str, dict[str, int]]
@@ -107,6 +110,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "window": progress.scores.window,
         "scores": progress.scores.report(len(progress.classes)),
         "members": trust_of(engine.model),
+        "moves": _moves(engine.model),
         "checkpoint": engine.made,
         "failing": kept is not None and kept.failing,
         "labels": _labels(engine),
@@ -138,16 +142,43 @@ def features_of(model: base.Classifier) -> int:
     return len(model._features.names) if isinstance(model, LocalClassifier) else 0
 
 
-def trust_of(model: base.Classifier) -> dict[str, float]:
-    """Return each member's share of the mixer's weights, by name; empty for other models."""
+def trust_of(model: base.Classifier) -> list[tuple[str, float]]:
+    """Return each member's name and its share of the mixer's weights; empty for other models."""
     if not isinstance(model, LocalClassifier):
-        return {}
-    sizes: dict[str, float] = {}
-    for member in model.mixture:
-        own = sum(map(abs, member.weights))
-        sizes[member.name] = sizes.get(member.name, 0.0) + own
-    total = sum(sizes.values())
-    return {name: size / total if total > 0 else 0.0 for name, size in sizes.items()}
+        return []
+    sizes = [(one.name, sum(map(abs, one.weights))) for one in model.mixture]
+    total = max(sum(size for _, size in sizes), 1e-12)
+    return [(name, size / total) for name, size in sizes]
+
+
+def _moves(model: base.Classifier) -> int:
+    """Return how often anchors were moved."""
+    memory = model._memory if isinstance(model, LocalClassifier) else None
+    if memory is None:
+        return 0
+    return sum(one.moves(memory.views(1 + i)) for i, one in enumerate(memory.members))
+
+
+def recent_of(taken: Sequence[Taken], features: int) -> list[Recent]:
+    """Return the latest records one by one, oldest first; of wide ones fewer."""
+    most = max(_FEWEST, min(_MOST, _VALUES // max(1, features)))
+    found: list[Recent] = []
+    for batch, answers, before in reversed(taken):
+        for i in reversed(range(len(batch))):
+            if len(found) == most:
+                return found[::-1]
+            if i not in answers.refused:
+                found.append(
+                    Recent(
+                        before + i + 1,
+                        str(batch.places[i]),
+                        batch.record(i),
+                        batch.labels[i],
+                        answers.labels[i],
+                        float(answers.sure[i]),
+                    )
+                )
+    return found[::-1]
 
 
 def copy_of(model: base.Classifier) -> Any:

@@ -13,11 +13,13 @@ from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.learners.base import LocalClassifier
 
 log = logging.getLogger("stream_llsvm")
 
 OFTEN = 0.25  # seconds between two looks
 BUSY = 0.5  # the same while the run is busy, and between two copies of the model
+OVER = ("stopped", "failed")
 _IDLE = 2.0  # seconds without a record after which a run is waiting
 _PATIENCE = 3.0  # seconds for which a question counts as somebody watching
 _SHARE = 100  # looking may cost this part of the time
@@ -58,7 +60,7 @@ class Monitor:
         self.lag: dict[str, dict[str, int]] = {}
         self.turned_at = time.monotonic()
         self.came = threading.Event()
-        self._wanted = float("-inf")
+        self._wanted = self._asked = float("-inf")
         self._predict, self._learn = Histogram(), Histogram()
         self._recent: deque[Taken] = deque()
         self._held = 0
@@ -81,11 +83,16 @@ class Monitor:
             self._next_look = 0.0
         self.watchers = watchers
 
-    def want(self) -> None:
-        """Say that somebody wants to know: the next looks have all the details."""
+    def want(self, *, model: bool = False) -> None:
+        """Say that somebody wants to know: the next looks have all the details.
+
+        A model that is none of this package's is copied only for those who ask for the model.
+        """
         if not self.watched:
             self._next_look = 0.0
         self._wanted = time.monotonic() + _PATIENCE
+        if model:
+            self._asked = self._wanted
 
     @property
     def silent_for(self) -> float:
@@ -173,6 +180,9 @@ class Monitor:
 
     def _copy(self, engine: Engine, begin: float) -> None:
         learned = engine.progress.counts["learned"]
+        ours = isinstance(engine.model, LocalClassifier)
+        if not ours and begin > self._asked:
+            return
         if self.copied is not None and self.copied.learned == learned:
             return
         try:
@@ -182,7 +192,7 @@ class Monitor:
             self._next_copy = float("inf")
             return
         cost = time.monotonic() - begin
-        self._next_copy = begin + max(BUSY, _SHARE * cost)
+        self._next_copy = begin + max(BUSY if ours else 1.0, _SHARE * cost)
 
     def _count_late(self, engine: Engine) -> None:
         if engine.late is None:

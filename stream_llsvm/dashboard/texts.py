@@ -9,11 +9,11 @@ LONGEST = 200
 
 
 def shown(value: Any, longest: int = LONGEST) -> str:
-    """Return a text for anything; what cannot be written as UTF-8 is replaced.
+    r"""Return a text for anything; what cannot be written as UTF-8 is replaced.
 
     Examples
     --------
-    >>> shown(3), shown("x" * 500)[-3:], shown("\\ud800")
+    >>> shown(3), shown("x" * 500)[-3:], shown("\ud800")
     ('3', 'xx…', '?')
 
     """

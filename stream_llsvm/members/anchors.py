@@ -177,6 +177,71 @@ class Anchors(Stepping):
                 by_expert(biases),
             )
 
+    def masses(self, views: Views) -> NDArray[np.float64]:
+        """Return how many records each anchor has answered, each counted by its share."""
+        born = int(views["running"][kernel.N_ANCHORS])
+        return np.asarray(views["facts"][kernel.MASS, :born].astype(np.float64))
+
+    def positions(self, views: Views, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return where some anchors are, in scaled features."""
+        zoom = views["facts"][kernel.ZOOM, which].astype(np.float64)
+        return np.asarray(zoom[:, None] * views["positions"][which])
+
+    def blended(
+        self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return some anchors' machines, all experts added up, each with a strength.
+
+        The common machine's share is among it: it is what a record would be answered with that
+        lies on the anchor, far from all others. Weights are (anchors, columns, width), biases
+        (anchors, columns).
+        """
+        own = self._added_up(views, which, strength)
+        if self.common_share == 0:
+            return own
+        common = self._added_up(views, np.array([self.n_anchors]), strength)
+        share = views["settings"][kernel.COMMON_SHARE]
+        return own[0] + np.float32(share) * common[0], own[1] + share * common[1]
+
+    def _added_up(
+        self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Add up experts without laying out the weights of each, which may be many."""
+        weights, biases = views["weights"], views["biases"]
+        copies, rungs, columns, width = weights.shape[1:]
+        by_copy = strength.reshape(copies, rungs)
+        # Averaged weights are kept in two parts; see kernels/members/machines.py.
+        factors = np.zeros((len(which), copies, rungs))
+        factors[:, 0] = by_copy[0] * views["raw_scale"]
+        if self.averaged:
+            factors[:, 0] += by_copy[1] * views["keep"][which]
+            factors[:, 1] = by_copy[1] * views["gain"][which][:, None]
+        each = factors.reshape(len(which), 1, -1).astype(np.float32)
+        if self.flat:
+            summed = np.zeros((len(which), columns, views["positions"].shape[1]), np.float32)
+        else:
+            parts = weights[which].reshape(len(which), copies * rungs, columns * width)
+            summed = (each @ parts).reshape(len(which), columns, width)
+        flat = biases[which].reshape(len(which), copies * rungs, columns)
+        return summed, np.einsum("e,nec->nc", strength, flat.astype(np.float64))
+
+    def answering(self, views: Views) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the anchors that answered the last record, and their shares."""
+        n = int(views["found"][0])
+        return views["near"][:n].copy(), np.asarray(views["shares"][2, :n].astype(np.float64))
+
+    def moves(self, views: Views) -> int:
+        """Return how often an anchor has been moved."""
+        return int(views["running"][kernel.MOVES])
+
+    def square(self, views: Views) -> float:
+        """Return the sum of the squares of its weights, the raw ones."""
+        total = float(np.square(views["biases"][:, 0].astype(np.float64)).sum())
+        for r, scale in enumerate(views["raw_scale"].tolist()):
+            raw = views["weights"][:, 0, r].ravel()
+            total += scale * scale * float(np.dot(raw, raw))
+        return total
+
     def sound(self, views: Views) -> bool:
         """Whether the kernel can trust this state (it comes from a file)."""
         running, facts = views["running"], views["facts"]
