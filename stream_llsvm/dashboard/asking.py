@@ -9,8 +9,9 @@ from typing import Any
 from river import base
 
 from stream_llsvm.dashboard.copies import Copies
+from stream_llsvm.dashboard.distinct import distinct
+from stream_llsvm.dashboard.plain import text
 from stream_llsvm.dashboard.recent import Recent
-from stream_llsvm.dashboard.texts import distinct, shown
 from stream_llsvm.dashboard.whys import explained
 from stream_llsvm.learners.base import LocalClassifier
 
@@ -53,7 +54,7 @@ def explain(copies: Copies, asked: Any, drawn: str | None) -> dict[str, Any]:
 def member_of(model: LocalClassifier, name: str | None) -> int | None:
     """Return which member has this name, None if none has."""
     members = () if model._memory is None else model._memory.members
-    return next((i for i, one in enumerate(members) if shown(one.name) == name), None)
+    return next((i for i, one in enumerate(members) if text(one.name) == name), None)
 
 
 def _chosen(model: LocalClassifier, x: dict[Any, Any], wanted: Any) -> tuple[Any, float]:
@@ -61,21 +62,21 @@ def _chosen(model: LocalClassifier, x: dict[Any, Any], wanted: Any) -> tuple[Any
     try:
         proba = model.predict_proba_one(x)
     except (ValueError, TypeError) as error:
-        raise WrongQuestionError(shown(" ".join(str(error).split()))) from None
+        raise WrongQuestionError(text(" ".join(str(error).split()))) from None
     if wanted is None:
         label = max(proba, key=proba.__getitem__)
         return label, proba[label]
-    for text, label in zip(distinct(proba), proba, strict=True):
-        if wanted in (text, label):
+    for told, label in zip(distinct(proba), proba, strict=True):
+        if wanted in (told, label):
             return label, proba[label]
-    raise WrongQuestionError(f"the label {shown(wanted)} has not been seen")
+    raise WrongQuestionError(f"the label {text(wanted)} has not been seen")
 
 
 def _predicted(model: base.Classifier, x: dict[Any, Any]) -> dict[str, Any]:
     try:
         proba = model.predict_proba_one(x)
     except (ValueError, TypeError, ArithmeticError, LookupError) as error:
-        raise WrongQuestionError(shown(" ".join(str(error).split()))) from None
+        raise WrongQuestionError(text(" ".join(str(error).split()))) from None
     texts = distinct(proba)
     sure = [p if math.isfinite(p) else None for p in map(float, proba.values())]
     best = max(range(len(texts)), key=lambda i: sure[i] or 0.0, default=None)
@@ -88,7 +89,7 @@ def _only(asked: Any, *known: str) -> dict[str, Any]:
     if not isinstance(asked, dict):
         raise WrongQuestionError("the body must be a JSON object")
     if unknown := set(asked) - set(known):
-        raise WrongQuestionError(f"unknown: {shown(min(unknown))}; known: {', '.join(known)}")
+        raise WrongQuestionError(f"unknown: {text(min(unknown))}; known: {', '.join(known)}")
     return asked
 
 
@@ -103,10 +104,10 @@ def checked(record: Any, where: str = "") -> dict[str, float]:
         if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise WrongQuestionError(f"{where}{shown(name)} must be a number, or null if missing")
+            raise WrongQuestionError(f"{where}{text(name)} must be a number, or null if missing")
         number = float(value)
         if not math.isfinite(number):
-            raise WrongQuestionError(f"{where}{shown(name)} must be finite")
+            raise WrongQuestionError(f"{where}{text(name)} must be finite")
         values[name] = number
     return values
 
@@ -115,4 +116,4 @@ def _names(model: base.Classifier) -> Mapping[str, Any]:
     """Return the features whose names are no texts, by what they are shown as."""
     if not isinstance(model, LocalClassifier):
         return {}
-    return {shown(name): name for name in model._features.names if not isinstance(name, str)}
+    return {text(name): name for name in model._features.names if not isinstance(name, str)}

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.latency import Counts, quantile
 from stream_llsvm.dashboard.look import Details, Look, Table
-from stream_llsvm.dashboard.texts import distinct, shown
+from stream_llsvm.dashboard.plain import text
 from stream_llsvm.engine.waiting import DELAYS
 
 CLASSES = 40
@@ -80,14 +81,14 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
         "window": look.window,
         "confusion": confusion(look.classes, seen),
         "lag": {
-            f"{shown(topic)}[{part}]": behind
+            f"{text(topic)}[{part}]": behind
             for topic, parts in look.lag.items()
             for part, behind in list(parts.items())[:_PARTITIONS]
         } or None,
         "labels": _labels(look),
         "events": [event(one) for one in look.events[-_EVENTS:]],
         "dead_letters": [
-            {"place": shown(one.place), "reason": shown(one.reason), "detail": shown(one.detail)}
+            {"place": text(one.place), "reason": text(one.reason), "detail": text(one.detail)}
             for one in seen.rejected
         ],
         "model": model,
@@ -99,16 +100,16 @@ def _status(look: Look) -> dict[str, Any]:
     return {
         "state": look.status.state,
         "since": look.status.since,
-        "text": shown(look.status.text, _LETTER),
-        "model": shown(look.model),
-        "source": shown(look.source),
+        "text": text(look.status.text, _LETTER),
+        "model": text(look.model),
+        "source": text(look.source),
         "records": look.counts["records"],
         "predicted": look.counts["predicted"],
         "learned": look.counts["learned"],
         "rate": look.rate,
         "lag": total_lag(look),
         "rejected": look.rejected,
-        "reasons": {shown(reason): n for reason, n in look.reasons.items()},
+        "reasons": {text(reason): n for reason, n in look.reasons.items()},
         "started": look.started,
         "checkpoint": None if made is None else made._asdict() | {"failed": look.failing},
         "drifts": look.counts["drifts"],
@@ -124,7 +125,7 @@ def total_lag(look: Look) -> int | None:
 
 def event(noted: dict[str, Any]) -> dict[str, Any]:
     """Return an event as it is sent."""
-    return noted | {"kind": shown(noted["kind"]), "text": shown(noted["text"], _LETTER)}
+    return noted | {"kind": text(noted["kind"]), "text": text(noted["text"], _LETTER)}
 
 
 def _labels(look: Look) -> dict[str, Any] | None:

@@ -52,6 +52,7 @@ class Labels:
     waiting: int
     counts: dict[str, int]
     delays: list[int]
+    delayed: float
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,8 @@ def _labels(engine: Engine) -> Labels | None:
     if engine.late is None:
         return None
     waiting = engine.late.waiting
-    return Labels(len(waiting.records), dict(waiting.counts), list(waiting.delays))
+    delays = list(waiting.delays), waiting.delayed
+    return Labels(len(waiting.records), dict(waiting.counts), *delays)
 
 
 def details(engine: Engine, recent: Sequence[Taken]) -> Details:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import NamedTuple
 
-from stream_llsvm.dashboard.latency import Histogram
+from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.look import Look
-from stream_llsvm.dashboard.texts import distinct, shown
+from stream_llsvm.dashboard.plain import text
 from stream_llsvm.engine.waiting import DELAYS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -48,11 +48,7 @@ def metrics(look: Look, silent_for: float) -> str:
         if values:
             lines += _head(metric.name, metric.kind, metric.help)
             lines += [_line(metric.name, labels, value) for labels, value in values]
-    for name, help, histogram in (
-        ("predict_seconds", "What a record waits for its answer.", look.predict),
-        ("learn_seconds", "The model's time for a record that it learns.", look.learn),
-    ):
-        lines += [*_head(name, "histogram", help), *_histogram(name, histogram)]
+    lines += _histograms(look)
     return "\n".join(lines) + "\n"
 
 
@@ -68,7 +64,7 @@ def _counts(look: Look) -> Iterable[Metric]:
         "rejected_total",
         "counter",
         "Records that could not be used.",
-        [({"reason": shown(reason)}, n) for reason, n in look.reasons.items()],
+        [({"reason": text(reason)}, n) for reason, n in look.reasons.items()],
     )
     yield count("drift_total", "Drift alarms.", counts["drifts"])
     yield count("anchor_moves_total", "How often an anchor was moved.", look.moves)
@@ -80,7 +76,7 @@ def _gauges(look: Look, silent_for: float) -> Iterable[Metric]:
 
     yield gauge("rate_records", "Records a second, smoothed.", look.rate)
     lag = [
-        ({"topic": shown(topic), "partition": shown(part)}, float(behind))
+        ({"topic": text(topic), "partition": text(part)}, float(behind))
         for topic, parts in look.lag.items()
         for part, behind in parts.items()
     ]
@@ -146,32 +142,42 @@ def _labels(look: Look) -> Iterable[Metric]:
         "What became of labels that came later.",
         [({"outcome": outcome}, n) for outcome, n in late.counts.items()],
     )
-    below, upto = 0, []
-    for bound, n in zip((*DELAYS, math.inf), late.delays, strict=True):
-        below += n
-        upto.append(({"le": "+Inf" if bound == math.inf else f"{bound:g}"}, float(below)))
-    yield Metric("label_delay_upto", "gauge", "Labels that came within so many seconds.", upto)
 
 
-def _histogram(name: str, histogram: Histogram) -> Iterable[str]:
-    total = 0
-    for bound, total in histogram.coarse():
+def _histograms(look: Look) -> Iterable[str]:
+    for name, help, timed in (
+        ("predict_seconds", "What a record waits for its answer.", look.predict),
+        ("learn_seconds", "The model's time for a record that it learns.", look.learn),
+    ):
+        yield from _histogram(name, help, timed.coarse(), timed.sum)
+    if look.labels is not None:
+        bounds, counts = (*DELAYS, math.inf), accumulate(look.labels.delays)
+        delays = list(zip(bounds, counts, strict=True))
+        help = "How long after its record a label came."
+        yield from _histogram("label_delay_seconds", help, delays, look.labels.delayed)
+
+
+def _histogram(
+    name: str, help: str, upto: Sequence[tuple[float, int]], total: float
+) -> Iterable[str]:
+    yield from _head(name, "histogram", help)
+    for bound, below in upto:
         le = "+Inf" if bound == math.inf else f"{bound:g}"
-        yield _line(f"{name}_bucket", {"le": le}, total)
-    yield _line(f"{name}_sum", {}, histogram.sum)
-    yield _line(f"{name}_count", {}, total)
+        yield _line(f"{name}_bucket", {"le": le}, below)
+    yield _line(f"{name}_sum", {}, total)
+    yield _line(f"{name}_count", {}, upto[-1][1])
 
 
 def _head(name: str, kind: str, help: str) -> list[str]:
     return [f"# HELP {_PREFIX}{name} {help}", f"# TYPE {_PREFIX}{name} {kind}"]
 
 
-def _line(name: str, labels: Labels, value: float) -> str:
-    inside = ",".join(f'{key}="{escaped(text)}"' for key, text in labels.items())
-    return f"{_PREFIX}{name}{{{inside}}} {value}" if inside else f"{_PREFIX}{name} {value}"
+def _line(name: str, labels: Labels, number: float) -> str:
+    inside = ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
+    return f"{_PREFIX}{name}{{{inside}}} {number}" if inside else f"{_PREFIX}{name} {number}"
 
 
-def escaped(text: str) -> str:
+def escaped(value: str) -> str:
     r"""Return a label's value as it stands between quotes.
 
     Examples
@@ -180,4 +186,4 @@ def escaped(text: str) -> str:
     a \"b\"\n\\
 
     """
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -56,7 +56,7 @@ class Dashboard:
     >>> with Dashboard(engine, port=0) as page:
     ...     report = engine.run()
     >>> page.address
-    'http://127.0.0.1:...'
+    'http://127.0.0.1:.../'
 
     """
 
@@ -81,7 +81,7 @@ class Dashboard:
         self.builder = Builder(self.monitor, self.feed)
         self._socket = _listening(host, port)
         self.port = int(self._socket.getsockname()[1])
-        self.address = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+        self.address = f"http://{_name_of(host)}:{self.port}/"
         app = Page(self.builder).app(token, f"stream_llsvm_{self.port}")
         self._server = Server(_config(app))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
@@ -119,6 +119,13 @@ class Dashboard:
                 self.monitor.lag = source.lag()
             except Exception as error:
                 log.warning("the source does not say how far behind it is: %s", error)
+
+
+def _name_of(host: str) -> str:
+    """Return what stands for a host in an address: of all a machine's own, its name."""
+    if host in ("", "0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
 
 
 def _listening(host: str, port: int) -> socket.socket:

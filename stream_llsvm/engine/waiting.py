@@ -54,6 +54,7 @@ class Waiting:
         self.labels: OrderedDict[Hashable, tuple[Any, float]] = OrderedDict()
         self.counts = dict.fromkeys(self.COUNTERS, 0)
         self.delays = [0] * (len(DELAYS) + 1)
+        self.delayed = 0.0  # all delays together
 
     def record(self, key: Hashable, guess: Guess) -> tuple[Any] | None:
         """Let a record wait; returns its label, in a tuple, if that has come already."""
@@ -84,6 +85,7 @@ class Waiting:
     def _match(self, delay: float) -> None:
         self.counts["matched"] += 1
         self.delays[bisect_left(DELAYS, delay)] += 1
+        self.delayed += max(0.0, delay)
 
     def _expire(self, now: float) -> None:
         while self.records:
@@ -110,6 +112,7 @@ class Waiting:
             "labels": [(key, *label) for key, label in self.labels.items()],
             "counts": dict(self.counts),
             "delays": list(self.delays),
+            "delayed": self.delayed,
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
@@ -118,3 +121,4 @@ class Waiting:
         self.labels = OrderedDict((key, tuple(label)) for key, *label in payload["labels"])
         self.counts = dict(payload["counts"])
         self.delays = list(payload.get("delays", self.delays))
+        self.delayed = payload.get("delayed", 0.0)
