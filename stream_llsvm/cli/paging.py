@@ -19,7 +19,7 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
     """Serve the page of a run until the stack ends, and say where it is."""
     try:
         from stream_llsvm.dashboard.guard import new_token
-        from stream_llsvm.dashboard.serving import Dashboard, DashboardError
+        from stream_llsvm.dashboard.serving import Dashboard, DashboardError, NoTokenError
     except ModuleNotFoundError as missing:
         raise MistakeError(
             f"the live page needs {missing.name}: pip install 'stream_llsvm[dashboard]'"
@@ -29,11 +29,10 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
     host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
     try:
         page = Dashboard(engine, host=host, port=port, token=token)
+    except NoTokenError as error:
+        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
     except DashboardError as error:
-        hint = (
-            f": set {TOKEN}, or give --new-token" if token is None and "token" in str(error) else ""
-        )
-        raise MistakeError(f"{error}{hint}") from None
+        raise MistakeError(str(error)) from None
     stack.enter_context(page)
     address = page.address + (f"?token={made}" if made else "")
     print(f"stream-llsvm: the live page is at {address}", file=sys.stderr, flush=True)

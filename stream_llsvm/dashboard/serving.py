@@ -34,6 +34,10 @@ class DashboardError(Exception):
     """The page cannot be served; the text says why, in one line."""
 
 
+class NoTokenError(DashboardError):
+    """Others could look, and nothing keeps them out."""
+
+
 class Dashboard:
     """Shows a run, as long as it is a context.
 
@@ -74,7 +78,7 @@ class Dashboard:
             except ValueError as error:
                 raise DashboardError(str(error)) from None
         elif not is_loopback(host):
-            raise DashboardError(
+            raise NoTokenError(
                 f"{host} can be reached from other machines, so the page needs a token there"
             )
         self.monitor, self.feed = Monitor(), Feed()
@@ -114,11 +118,14 @@ class Dashboard:
             log.exception("the live page has ended")
 
     def _ask_lag(self, source: Lagging) -> None:
+        told = False
         while not self._done.wait(_ASK_LAG):
             try:
                 self.monitor.lag = source.lag()
-            except Exception as error:
-                log.warning("the source does not say how far behind it is: %s", error)
+            except Exception as error:  # the source may be closed any moment
+                if not (told or self._done.is_set()):
+                    log.warning("the source does not say how far behind it is: %s", error)
+                    told = True
 
 
 def _name_of(host: str) -> str:
