@@ -26,6 +26,7 @@ PORT = 8765
 MOST = 1_000  # connections
 _BEYOND = 50  # more that are told so; the rest are hung up on
 _SPEECHLESS = 10.0  # seconds for a request to come
+_KEPT = 128 * 1024  # bytes
 _GRACE = 1  # seconds for clients to be sent the last frame
 _ASK_LAG = 1.0
 
@@ -87,7 +88,7 @@ class Dashboard:
         self.port = int(self._socket.getsockname()[1])
         self.address = f"http://{_name_of(host)}:{self.port}/"
         app = Page(self.builder).app(token, f"stream_llsvm_{self.port}")
-        self._server = Server(_config(app))
+        self._server = Brisk(_config(app))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
         self._done = threading.Event()
         self._lag_thread: threading.Thread | None = None
@@ -142,6 +143,8 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         raise DashboardError(f"{host}:{port} cannot be listened to: {why}") from None
+    # What the system keeps for a client that does not read; connections have it from here.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KEPT)
     return listening
 
 
@@ -163,6 +166,17 @@ def _config(app: Any) -> Config:
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=16_384,
     )
+
+
+class Brisk(Server):
+    """A server that hangs up at the end on those who have not had their last frame."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0.01)  # for them to be told
 
 
 class Impatient(H11Protocol):
