@@ -49,8 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
-    "dashboard": {"anchor_table", "explain", "learners", "memory"},
-    "cli": {"connectors", "engine", "explain", "learners", "model_file"},
+    "dashboard": {"anchor_table", "connectors", "engine", "explain", "learners", "memory"},
+    "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")

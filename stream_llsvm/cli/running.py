@@ -12,6 +12,7 @@ from rich.console import Console
 from stream_llsvm.cli.building import make_engine, make_sink
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
+from stream_llsvm.cli.paging import show_page
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.stopping import Stopping
 from stream_llsvm.cli.telling import print_json, print_table
@@ -28,6 +29,8 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
             stack.callback(sink.close)
         engine = make_engine(settings, sink, _cannot_write, stack)
         _tell_events(engine)
+        if "dashboard" in settings:
+            show_page(settings["dashboard"], engine, stack)
         stopping = stack.enter_context(Stopping(engine.stop))
         begin, before = time.monotonic(), engine.progress.counts["records"]
         try:

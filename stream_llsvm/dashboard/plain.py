@@ -9,7 +9,7 @@ from typing import Any
 LONGEST = 200
 
 
-def text(value: object) -> str:
+def text(value: object, longest: int = LONGEST) -> str:
     """Return a name or a label for display, whatever it is.
 
     Examples
@@ -23,7 +23,7 @@ def text(value: object) -> str:
     except Exception:  # a label's own text can fail in any way; the page must still be drawn
         shown = f"<{type(value).__name__}>"
     # A lone surrogate is no text that can be sent.
-    return shown[:LONGEST].encode("utf-8", "replace").decode("utf-8")
+    return shown[:longest].encode("utf-8", "replace").decode("utf-8")
 
 
 def number(value: float, digits: int = 5) -> float | None:

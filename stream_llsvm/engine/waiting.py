@@ -7,9 +7,12 @@ not there waits too, for a while: on two topics it may well come first.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
+
+DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
 
 
 class Guess(NamedTuple):
@@ -38,6 +41,8 @@ class Waiting:
     >>> waiting.label("a", "no", at=5.0).x
     {'x': 1.0}
     >>> waiting.label("b", "no", at=6.0)  # its record has not come yet
+    >>> waiting.delays  # how many labels came within 0.01, 0.1, 1, 10, ... seconds
+    [0, 0, 0, 1, 0, 0, 0, 0]
 
     """
 
@@ -48,12 +53,14 @@ class Waiting:
         self.records: OrderedDict[Hashable, Guess] = OrderedDict()
         self.labels: OrderedDict[Hashable, tuple[Any, float]] = OrderedDict()
         self.counts = dict.fromkeys(self.COUNTERS, 0)
+        self.delays = [0] * (len(DELAYS) + 1)
+        self.delayed = 0.0  # all delays together
 
     def record(self, key: Hashable, guess: Guess) -> tuple[Any] | None:
         """Let a record wait; returns its label, in a tuple, if that has come already."""
         early = self.labels.pop(key, None)
         if early is not None:
-            self.counts["matched"] += 1
+            self._match(0.0)
             return (early[0],)
         if key in self.records:
             self.counts["duplicated"] += 1
@@ -66,7 +73,7 @@ class Waiting:
         """Return the record that the label is for; if it has not come yet, the label waits."""
         guess = self.records.pop(key, None)
         if guess is not None:
-            self.counts["matched"] += 1
+            self._match(at - guess.at)
             return guess
         if key in self.labels:
             self.counts["duplicated"] += 1
@@ -74,6 +81,11 @@ class Waiting:
         self.labels[key] = (label, at)
         self._expire(at)
         return None
+
+    def _match(self, delay: float) -> None:
+        self.counts["matched"] += 1
+        self.delays[bisect_left(DELAYS, delay)] += 1
+        self.delayed += max(0.0, delay)
 
     def _expire(self, now: float) -> None:
         while self.records:
@@ -99,6 +111,8 @@ class Waiting:
             "records": [(key, *guess) for key, guess in self.records.items()],
             "labels": [(key, *label) for key, label in self.labels.items()],
             "counts": dict(self.counts),
+            "delays": list(self.delays),
+            "delayed": self.delayed,
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
@@ -106,3 +120,5 @@ class Waiting:
         self.records = OrderedDict((key, Guess(*guess)) for key, *guess in payload["records"])
         self.labels = OrderedDict((key, tuple(label)) for key, *label in payload["labels"])
         self.counts = dict(payload["counts"])
+        self.delays = list(payload.get("delays", self.delays))
+        self.delayed = payload.get("delayed", 0.0)
