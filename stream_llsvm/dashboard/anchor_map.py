@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.anchor_table import AnchorTable, masses_of, positions_of, table_of
 from stream_llsvm.dashboard.choice import candidates
+from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.extent import Extent
 from stream_llsvm.dashboard.lives import Lives, Trails
 from stream_llsvm.dashboard.paced import Paced
@@ -88,7 +89,7 @@ class AnchorMap:
             "members": [text(memory.members[i].name) for i in candidates(memory)],
             "axes": list(plane.axes),
             "plane": plane.kind,
-            "classes": [text(label) for label in model.classes],
+            "classes": distinct(model.classes),
             "anchors": [
                 {
                     "id": a,

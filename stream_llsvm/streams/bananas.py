@@ -9,7 +9,7 @@ from stream_llsvm.connectors.base import Batch, Place, Position
 
 LABELS = ("ripe", "green")
 _BLOCK = 500  # records that are drawn at once
-_NOISE = 0.14
+_NOISE = 0.2
 _PATH = 0.8  # how far the pair strays from the middle
 
 

@@ -61,11 +61,12 @@ def test_what_cannot_be_explained_is_left_out() -> None:
     run = Run(SAPLClassifier(n_anchors=12))
     run.learn(*quadrants(50))
     last = run.recent[-1]
-    odd: list[Any] = [
-        last._replace(record=51, x={0: "text"}),
+    odd_x: list[Any] = [{0: "text"}, {0: 10**400}]
+    odd = [
+        last._replace(record=51, x=odd_x[0]),
         last._replace(record=52, prediction="never seen"),
         last._replace(record=53, prediction=None),
-        last._replace(record=54, x={0: 10**400}),
+        last._replace(record=54, x=odd_x[1]),
     ]
     whys = Whys()
     for _ in range(8):
