@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -32,10 +33,10 @@ _LOOK = 0.1
 
 
 def demonstrate(
-    stream: str, label: str | None, rate: float, port: int, seed: int, *, browser: bool
+    stream: str, given: Mapping[str, Any], rate: float, port: int, seed: int, *, browser: bool
 ) -> int:
-    """Run the demo until it is stopped; return the exit code."""
-    about, source = _source(stream, label, rate, seed)
+    """Run the demo until it is stopped; ``given`` is what was said of a file's columns."""
+    about, source = _source(stream, given, rate, seed)
     with contextlib.ExitStack() as stack:
         stack.callback(source.close)
         engine = Engine(source)
@@ -61,18 +62,18 @@ def demonstrate(
     return INTERRUPTED if stopping.by == "SIGINT" else 0
 
 
-def _source(stream: str, label: str | None, rate: float, seed: int) -> tuple[str, Source]:
+def _source(stream: str, given: Mapping[str, Any], rate: float, seed: int) -> tuple[str, Source]:
     """Return what to say of a stream, and the stream: by its name, or a file's."""
     if stream in STREAMS:
-        if label is not None:
-            raise MistakeError("--label: only a file needs it; the streams by name have theirs")
+        for option in given:
+            raise MistakeError(f"--{option}: only a file needs it; {stream} comes as it should")
         about, make = STREAMS[stream]
         source = make(seed, max(1, round(_CHANGES * (rate or _USUAL_RATE))))
     elif "." in stream and "://" not in stream:
-        if label is None:
+        if "label" not in given:
             raise MistakeError(f"--label: say which column of {stream} is the label")
         about = "a file, once, each record predicted before it is learned"
-        source = make_source({"from": [stream], "label": label})
+        source = make_source({"from": [stream], **given})
     else:
         raise MistakeError(f"--stream: {unknown('stream', stream, STREAMS)}; or name a file")
     return about, source if rate == 0 else PacedSource(source, rate)
@@ -83,8 +84,11 @@ def _page(engine: Engine, port: int) -> Dashboard:
     try:
         from stream_llsvm.dashboard.serving import Dashboard, DashboardError
     except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        if name not in ("starlette", "uvicorn"):
+            raise
         raise MistakeError(
-            f"the demo needs {missing.name}: pip install 'stream_llsvm[dashboard]'"
+            f"the demo needs {name}: pip install 'stream_llsvm[dashboard]'"
         ) from None
     first: DashboardError | None = None
     for tried in range(port, min(port + _PORTS, 2**16) if port > 0 else 1):

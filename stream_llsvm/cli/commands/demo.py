@@ -20,6 +20,9 @@ def command(
         ),
     ] = "bananas",
     label: Annotated[str | None, Option(help="Of a file: the column that is the label.")] = None,
+    ignore: Annotated[
+        list[str] | None, Option(help="Of a file: a column that is no feature.")
+    ] = None,
     rate: Annotated[
         float, Option(min=0, max=1e9, help="Records a second; 0: as fast as it can.")
     ] = 400,
@@ -32,6 +35,8 @@ def command(
     ] = True,
 ) -> int:
     """Run the demo."""
+    from stream_llsvm.cli.columns import asked_for
     from stream_llsvm.cli.demonstrating import demonstrate
 
-    return demonstrate(stream, label, rate, port, seed, browser=browser)
+    given = asked_for(label=label, ignore=ignore)
+    return demonstrate(stream, given, rate, port, seed, browser=browser)
