@@ -77,7 +77,8 @@ class AnchorMap:
         which = np.sort(np.argsort(-masses, kind="stable")[:MOST_ANCHORS])
         places = plane.of_values(positions_of(memory, member, which, plane.columns))
         records, around = self._records(model, plane, recent[-MOST_RECORDS:])
-        self._extent.cover(around if len(around) > 0 else places)
+        alive = ~dead[which]
+        self._extent.cover(around, places[alive] if alive.any() else places)
         self._trails.follow(which, places, self._extent.size)
         told = self._told.get(
             (name, plane.n_features, len(model.classes), len(which)),
