@@ -46,12 +46,11 @@ def test_places_and_masses_are_those_of_the_single_anchors(name: str, classes: i
     single = anchors_of(memory, model.features, model.classes, member)
     masses = masses_of(memory, member)
     np.testing.assert_allclose(masses, [one.mass for one in single])
-    table = table_of(memory, member, np.arange(len(masses)), WIDTH)
-    expected = [list(one.position.values()) for one in single]
-    np.testing.assert_allclose(table.positions, expected, rtol=1e-6)
-    columns = np.array([0, 3])
-    some = positions_of(memory, member, np.arange(len(masses)), columns)
-    np.testing.assert_allclose(some, table.positions[:, columns])
+    which, columns = np.arange(len(masses)), np.array([0, 3])
+    expected = np.array([list(one.position.values()) for one in single])
+    some = positions_of(memory, member, which, columns)
+    np.testing.assert_allclose(some, expected[:, columns], rtol=1e-6)
+    table = table_of(memory, member, which, WIDTH, 8)
     assert table.proba.shape == (len(masses), classes)
     np.testing.assert_allclose(table.proba.sum(axis=1), 1.0)
 
@@ -78,23 +77,40 @@ def test_an_anchor_says_what_is_said_where_it_answers_alone(
     x, labels = stream(0, 1_500, WIDTH, classes, missing=0.0)
     model.learn_many(x, labels)
     assert model._memory is not None
-    table = table_of(model._memory, 0, np.arange(15), WIDTH)
+    table = table_of(model._memory, 0, np.arange(15), WIDTH, WIDTH)
+    places = positions_of(model._memory, 0, np.arange(15), np.arange(WIDTH))
     for j in range(15):
-        scores = own_score(model, 0, table.positions[j])
+        scores = own_score(model, 0, places[j])
         proba = np.exp(scores - scores.max())
         np.testing.assert_allclose(table.proba[j], proba / proba.sum(), atol=1e-4)
         code = int(scores.argmax())
         for feature in range(WIDTH):
             # So short a way that it is still the nearest, and long enough for 4-byte floats.
-            there = table.positions[j] + 0.01 * np.eye(WIDTH)[feature]
+            there = places[j] + 0.01 * np.eye(WIDTH)[feature]
             change = (own_score(model, 0, there)[code] - scores[code]) / 0.01
-            assert change == pytest.approx(table.slopes[j, feature], rel=0.05, abs=0.02)
+            slope = table.slopes[j][table.columns[j] == feature]
+            assert change == pytest.approx(slope[0], rel=0.05, abs=0.02)
 
 
 def test_a_flat_machine_has_no_slopes() -> None:
     model, member = learned("flat", 3)
     assert model._memory is not None
-    assert not table_of(model._memory, member, np.array([0, 1]), WIDTH).slopes.any()
+    assert not table_of(model._memory, member, np.array([0, 1]), WIDTH, 3).slopes.any()
+
+
+def test_blocks_and_the_largest_are_the_same_as_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, member = learned("sapl", 5)
+    memory = model._memory
+    assert memory is not None
+    whole = table_of(memory, member, np.arange(20), WIDTH, WIDTH)
+    sizes = np.abs(whole.slopes)
+    assert (np.diff(sizes, axis=1) <= 0).all()
+    monkeypatch.setattr("stream_llsvm.anchor_table._BLOCK", 3 * WIDTH * 5)
+    blocks = table_of(memory, member, np.arange(20), WIDTH, 2)
+    np.testing.assert_allclose(blocks.proba, whole.proba, rtol=1e-5)
+    np.testing.assert_allclose(blocks.slopes, whole.slopes[:, :2], rtol=1e-5)
+    np.testing.assert_array_equal(blocks.columns, whole.columns[:, :2])
+    assert len(table_of(memory, member, np.arange(0), WIDTH, 2).proba) == 0
 
 
 def test_those_that_answered_share_the_answer() -> None:
@@ -102,7 +118,7 @@ def test_those_that_answered_share_the_answer() -> None:
     memory = model._memory
     assert memory is not None
     masses = masses_of(memory, member)
-    place = table_of(memory, member, np.arange(len(masses)), WIDTH).positions[5]
+    place = positions_of(memory, member, np.arange(len(masses)), np.arange(WIDTH))[5]
     model.predict_one(dict(enumerate(place.tolist())))
     near = answering(memory, member)
     assert near[0][0] == 5
