@@ -30,7 +30,7 @@ export function accuracyPanel(page) {
     series: LINES,
     form: (value) => percent(value, 0),
     bounds: ofShares,
-    height: 270,
+    height: 300,
     label: "Accuracy over time. The table below has the numbers.",
   });
   const legend = new Legend(panel.querySelector(".legend"), chart, (value) => percent(value));

@@ -10,7 +10,7 @@ import { labelsPanel } from "page/labels.js";
 import { logPanel } from "page/log.js";
 import { mapPanel } from "page/map.js";
 import { membersPanel } from "page/members.js";
-import { clock, count } from "page/numbers.js";
+import { clock } from "page/numbers.js";
 import { Points, rows } from "page/points.js";
 import { speedPanel } from "page/speed.js";
 import { statusPanel } from "page/status.js";
@@ -79,7 +79,7 @@ class Page {
       mark(document.body, "data-frames", this.frames);
       mark(document.body, "data-points", this.points.length);
       const began = told.status?.started ? `The run began at ${clock(told.status.started)}. ` : "";
-      say(byId("foot"), `${began}${this.recorded ? "Recorded" : "Last news"} at ${clock(told.time)}, frame ${count(told.id)}.`);
+      say(byId("foot"), `${began}${this.recorded ? "Recorded" : "Last news"} at ${clock(told.time)}.`);
     });
   }
 }

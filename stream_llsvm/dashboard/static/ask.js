@@ -1,6 +1,6 @@
 // Ask the model about a record of one's own.
 
-import { byId, el, fill, mark, say, shown } from "page/dom.js";
+import { byId, el, empty, fill, mark, say, shown } from "page/dom.js";
 import { brief } from "page/numbers.js";
 import { tellWhy } from "page/telling.js";
 
@@ -8,7 +8,7 @@ const MOST = 24;
 
 /** Make the form; the function returned draws it, and returns the answer that is shown. */
 export function askPanel(page) {
-  const details = byId("ask");
+  const panel = byId("ask");
   let record = null; // [[feature, value], ...] with which the form was filled
   let answer = null;
 
@@ -34,10 +34,6 @@ export function askPanel(page) {
   byId("ask-fill").addEventListener("click", () => {
     const values = latest();
     if (values) write(values);
-  });
-  details.addEventListener("toggle", () => {
-    if (!details.open) answer = null;
-    page.redraw();
   });
   byId("ask-form").addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -67,9 +63,11 @@ export function askPanel(page) {
   });
 
   return () => {
-    shown(details, !page.recorded);
+    shown(panel, !page.recorded);
     const values = latest();
-    if (record === null && values && details.open) write(values);
+    if (record === null && values) write(values);
+    empty(panel, record === null);
+    shown(byId("ask-none"), answer === null);
     tellWhy(byId("ask-told"), answer);
     return answer;
   };

@@ -13,10 +13,10 @@ export class LineChart {
    * series: [{name, colour: () => text, width, dash, fill, hidden}]; form: a value as text;
    * bounds: (low, high) => [low, high] of the vertical axis.
    */
-  constructor(box, { series, form, bounds, height = 150, label }) {
-    Object.assign(this, { box, series, form, height, label, marks: [], axis: "records" });
+  constructor(box, { series, form, bounds, height = 150, label, log = false }) {
+    Object.assign(this, { box, series, form, height, label, log, marks: [], axis: "records" });
     this.range = [0, 1];
-    this.bounds = bounds ?? fromZero;
+    this.bounds = bounds ?? (log ? ofDecades : fromZero);
     this.hovered = null;
     this.onHover = () => {};
     this.plot = null;
@@ -66,11 +66,11 @@ export class LineChart {
         padding: [10, 8, 0, 0],
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: { x: { time: false, range: () => this.range }, y: { range: (_, low, high) => this.bounds(low, high) } },
+        scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.bounds(low, high) } },
         axes: [
           { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
             values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
-          { ...axis, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => this.form(v)) },
+          { ...axis, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
         ],
         series: [
           {},
@@ -103,6 +103,7 @@ export class LineChart {
     const { left, top, width, height } = plot.bbox;
     const ratio = window.devicePixelRatio || 1;
     pen.save();
+    pen.textAlign = "left";
     pen.font = FONT.replace("11px", `${10 * ratio}px`);
     let free = -Infinity;
     for (const one of this.marks) {
@@ -175,6 +176,12 @@ export class Legend {
 /** Bounds of what cannot be below nothing. */
 export function fromZero(_, high) {
   return [0, high > 0 ? high * 1.1 : 1];
+}
+
+/** Bounds of what spans several powers of ten. */
+export function ofDecades(low, high) {
+  if (!(low > 0) || !(high > 0)) return [1e-6, 1];
+  return [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high * 1.001))];
 }
 
 /** Bounds of shares, on steps that do not jump with every value. */

@@ -9,7 +9,7 @@ const KINDS = { drift: "bad", "checkpoint failed": "bad", better: "good", failed
 /** Draw the log. */
 export function logPanel(page) {
   return () => {
-    const events = page.events.all.slice(-MOST).reverse();
+    const events = gathered(page.events.all).slice(0, MOST);
     shown(byId("log-none"), !events.length);
     const lines = fill(byId("events"), events.length, () =>
       el("li", {}, el("time"), el("span", { class: "tag" }), el("span", { class: "text" }), el("span", { class: "at" })));
@@ -18,7 +18,9 @@ export function logPanel(page) {
       mark(lines[i], "data-kind", KINDS[event.kind] ?? "plain");
       mark(say(time, clock(event.time)), "datetime", new Date((event.time ?? 0) * 1000).toISOString());
       say(tag, brief(event.kind));
-      mark(say(text, event.text), "title", event.text);
+      mark(lines[i], "data-gathered", event.before || null);
+      const more = event.before ? `, and ${count(event.before)} before it` : "";
+      mark(say(text, event.text + more), "title", event.text);
       say(at, `record ${count(event.record)}`);
     });
     const letters = page.frame?.dead_letters ?? [];
@@ -28,4 +30,15 @@ export function logPanel(page) {
         { text: brief(letter.place, 60), title: letter.place, head: true },
         { text: letter.reason, title: letter.reason }, { text: letter.detail, title: letter.detail }]));
   };
+}
+
+/** Newest first; of checkpoints in a row only the last, and how many there were before it. */
+function gathered(events) {
+  const found = [];
+  for (let i = events.length - 1; i >= 0; i--) {
+    const newer = found.at(-1);
+    if (events[i].kind === "checkpoint" && newer?.kind === "checkpoint") newer.before += 1;
+    else found.push({ ...events[i], before: 0 });
+  }
+  return found;
 }

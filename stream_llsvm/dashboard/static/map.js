@@ -114,7 +114,7 @@ function draw(canvas, picture, map, spot, lit) {
   const ratio = window.devicePixelRatio || 1;
   const width = canvas.parentElement.clientWidth;
   if (!width) return;
-  const height = Math.round(Math.min(480, Math.max(260, width * 0.72)));
+  const height = Math.round(Math.min(600, Math.max(260, width * 0.92)));
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);

@@ -73,7 +73,7 @@ function health(told) {
   const facts = told ? [
     ["Weight norm", short(told.weight_norm), "length of all weights together"],
     ["Margin violations", percent(told.violations), "of the latest records made the model step"],
-    ["Numbers that are none", count(told.non_finite), "must be 0", told.non_finite > 0],
+    ["Non-finite numbers", count(told.non_finite), "must be 0", told.non_finite > 0],
     ["Anchor moves", count(told.anchor_moves), "steps that anchors have taken"],
     ["Size of the model", bytes(told.state_bytes), "does not grow with the stream"],
   ] : [];

@@ -42,6 +42,7 @@ export const signed = (value) => (known(value) && value > 0 ? `+${short(value)}`
 /** 31 \u00b5s, 2.1 ms, 3.4 s */
 export function seconds(value) {
   if (!known(value)) return NONE;
+  if (value === 0) return "0";
   if (value < 1e-3) return `${trim(value * 1e6)} \u00b5s`;
   if (value < 1) return `${trim(value * 1e3)} ms`;
   return `${trim(value)} s`;
@@ -53,8 +54,9 @@ export function span(value) {
   const whole = Math.max(0, Math.floor(value));
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min`;
-  if (whole < 86400) return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-  return `${Math.floor(whole / 86400)} d ${Math.floor((whole % 86400) / 3600)} h`;
+  const [unit, size, less, part] = whole < 86400 ? ["h", 3600, "min", 60] : ["d", 86400, "h", 3600];
+  const rest = Math.floor((whole % size) / part);
+  return `${Math.floor(whole / size)} ${unit}${rest ? ` ${rest} ${less}` : ""}`;
 }
 
 /** 18:32:05, here */
@@ -81,5 +83,6 @@ export function brief(name, most = 24) {
 
 function trim(value) {
   const size = Math.abs(value);
-  return size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2);
+  const told = size >= 100 ? value.toFixed(0) : size >= 10 ? value.toFixed(1) : value.toFixed(2);
+  return told.includes(".") ? told.replace(/\.?0+$/, "") : told;
 }

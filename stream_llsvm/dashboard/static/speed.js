@@ -15,6 +15,7 @@ export function speedPanel(page) {
   const rate = new LineChart(byId("rate-chart"), {
     series: [{ name: "records per second", colour: () => colour("--accent"), fill: tint }],
     form: compact,
+    height: 222,
     label: "Records per second over time",
   });
   const latency = new LineChart(byId("latency-chart"), {
@@ -24,6 +25,7 @@ export function speedPanel(page) {
       { name: "p99", colour: () => colour("--muted"), dash: [4, 3] },
     ],
     form: seconds,
+    log: true,
     label: "Seconds that a record waits for its answer over time. The table below has the numbers.",
   });
   const lag = new LineChart(byId("lag-chart"), {

@@ -9,6 +9,8 @@ const WORDS = {
   recorded: "Recorded", silent: "No news",
 };
 
+const ENDED = ["stopped", "failed"];
+
 /** Draw the bar at the top and the glance below it. */
 export function statusPanel(page) {
   const pill = byId("state");
@@ -37,15 +39,18 @@ function told(page, status) {
   if (page.recorded) return { state: "recorded", since: null, trouble: "" };
   const { state, since } = page.connection;
   const now = Date.now() / 1000;
+  if (state === "lost" && ENDED.includes(status?.state)) {
+    const word = status.state === "failed" ? `failed: ${status.text || "it did not say why"}` : "ended as it should";
+    return { state: status.state, since: status.since, trouble: `The run ${word}; its server is gone. What you see is how it was then.` };
+  }
   if (state === "lost") {
     return { state, since, trouble:
       `The connection to the run was lost at ${clock(since)}, ${span(now - since)} ago. ` +
       "What you see is how it was then. The page tries again every few seconds." };
   }
   if (!status) return { state: "connecting", since: null, trouble: "" };
-  const ended = ["stopped", "failed"].includes(status.state);
   const quiet = (performance.now() - page.heard) / 1000;
-  if (!ended && quiet > 3 && !document.hidden) {
+  if (!ENDED.includes(status.state) && quiet > 3 && !document.hidden) {
     return { state: "silent", since: now - quiet, trouble: `The run has said nothing for ${span(quiet)}.` };
   }
   if (status.state === "failed") {
@@ -62,7 +67,7 @@ function glance(page, status) {
   const kept = status.checkpoint;
   const reasons = Object.entries(status.reasons ?? {});
   const facts = [
-    ["Accuracy", percent(accuracy), accuracy === null ? "no label yet" : `last ${count(size)}; always the majority: ${percent(majority)}`, "lead"],
+    ["Accuracy", percent(accuracy), accuracy === null ? "no label yet" : `last ${count(size)}; majority ${percent(majority)}`, "lead"],
     ["Records", count(status.records), `${count(status.learned)} learned`],
     ["Speed", `${compact(status.rate)}/s`, "records per second"],
     ["Behind", status.lag === null || status.lag === undefined ? "\u2013" : count(status.lag), status.lag === null || status.lag === undefined ? "not told" : "records waiting"],

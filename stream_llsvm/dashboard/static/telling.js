@@ -20,7 +20,7 @@ export function tellWhy(box, why) {
   const near = why.anchors ?? [];
   shown(anchors, near.length > 0);
   say(anchors, `Anchors that answered: ${near.map(({ id, share }) => `${id} (${percent(share, 0)})`).join(", ")}.`);
-  const votes = (why.voters ?? []).slice(0, 12);
+  const votes = (why.voters ?? []).slice(0, 5);
   shown(voters, votes.length > 0);
   table(voters, "Remembered records that voted", ["Remembered", "Records ago", "Distance", "Vote"],
     votes.map((vote) => [{ text: brief(vote.label), head: true, title: vote.label },

@@ -65,7 +65,7 @@ export function whyPanel(page) {
     });
     const asked = ask();
     tellWhy(byId("why-told"), open);
-    const focus = asked ?? chosen;
+    const focus = chosen ?? asked;
     page.light(focus ? focus.anchors : null);
   };
 }
