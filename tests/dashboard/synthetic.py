@@ -11,7 +11,7 @@ BEGIN = 1_763_490_000.0
 HOSTILE = [
     "<script>window.hacked = 1</script>",
     '"><img src=x onerror="window.hacked = 1">',
-    "it's \"quoted\" & <b>bold</b>",
+    'it\'s "quoted" & <b>bold</b>',
     "\U0001f98a\U0001f469\u200d\U0001f680 fox",
     "\u202eright to left",
     "x" * 500,
