@@ -1,5 +1,7 @@
 """A run of any length is kept in as many points."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +28,7 @@ def test_older_points_are_evenly_spaced(n: int) -> None:
     for i in range(n):
         history.add({"id": i})
     older = [point["id"] for point in history.points()][:-10]
-    gaps = {b - a for a, b in zip(older, older[1:], strict=False)}
+    gaps = {b - a for a, b in pairwise(older)}
     assert len(gaps) <= 1
     assert all(gap & (gap - 1) == 0 for gap in gaps)
 
