@@ -77,6 +77,8 @@ def test_it_shows_a_run_until_it_is_stopped(number: signal.Signals, code: int) -
         before = running.records()
         wait_for(lambda: running.records() > before + 300)
         assert running.get("healthz")["ok"]
+        with urllib.request.urlopen(running.address, timeout=10) as page:
+            assert b"<title>" in page.read()
         status, out, err = running.end(number)
         assert status == code, err
         assert "Traceback" not in err
