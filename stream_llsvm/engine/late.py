@@ -62,7 +62,8 @@ class LateLabels:
 
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""
-        refused = learner.records([guess.x], [label]).refused
+        why = learner.teach(guess.x, label)
+        refused = {} if why is None else {0: why}
         # Of the other labels' probabilities only the sum is known: it is shared evenly.
         others = max(1, len(progress.classes) - 1)
         p = guess.sure if guess.prediction == label else (1 - guess.sure) / others
