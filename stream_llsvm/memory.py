@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
+from stream_llsvm.kernels.foretold import DIGEST, places_of
+from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
     ALONE,
@@ -24,7 +26,7 @@ from stream_llsvm.kernels.mixer import (
     SINCE,
     TRUST,
 )
-from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, run
+from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
 from stream_llsvm.lanes import Rows, run_in_lanes
 from stream_llsvm.members.member import Member, Shape
@@ -34,13 +36,28 @@ _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
+# Predictions that may wait for their labels: so many, and at most twice what the model needs.
+_MOST_FORETOLD, _FORETOLD_WORDS = 4_096, 2**18
 _ENDLESS = 2**53
 UNBOUNDED = 2**62
+
+
+def _places(words: int, scores: int) -> int:
+    """Return how many predictions of so many scores may wait: a power of two."""
+    most = 2 * min(words, _FORETOLD_WORDS) // max(1, scores)
+    return 1 << max(0, min(most, _MOST_FORETOLD).bit_length() - 1)
 
 
 def columns_of(n_classes: int) -> int:
     """Return how many scores an expert gives: two classes share one."""
     return 1 if n_classes <= 2 else n_classes
+
+
+class Foretold(NamedTuple):
+    """Predictions that wait for their labels: of which records, and the experts' scores."""
+
+    entries: NDArray[np.int64]
+    scores: NDArray[np.float32]
 
 
 class Memory:
@@ -73,10 +90,13 @@ class Memory:
         self.members = tuple(members)
         self.width, self.n_classes = width, n_classes
         self.standardize, self.budget = standardize, budget
-        self.plan, self._places, self._words = self._laid_out()
+        words = self._laid_out(1)[2]["state"]
+        self.plan, self._places, self._words = self._laid_out(2 * words)
         self.state = np.zeros(0)
 
-    def _laid_out(self) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
+    def _laid_out(
+        self, foretold_words: int
+    ) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
         shape = self.shape
         chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, self.width)))
         experts = [member.experts(*shape) for member in self.members]
@@ -89,11 +109,12 @@ class Memory:
             "chunk": chunk,
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
+            "foretold": _places(foretold_words, sum(experts) * shape[1]),
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
-        plan[0, : at.LANE + 1] = (
+        plan[0, : at.KEEP + 1] = (
             self.width, self.n_classes, shape[1], sum(experts), chunk, self.standardize, 1, 1, 1,
-            common["redraws"], self.budget, at.ALL_STAGES, 0,
+            common["redraws"], self.budget, at.ALL_STAGES, 0, common["foretold"], 1,
         )  # fmt: skip
         words = {"state": 0, "scratch": 0}
         places: list[dict[str, Any]] = []
@@ -189,6 +210,8 @@ class Memory:
         kept = list(self._kept_experts(new))
         after["mixer"][:] = before["mixer"][:, kept]
         after["members"][:] = before["members"]
+        if self.shape[1] == new.shape[1] and kept == list(range(after["mixer"].shape[1])):
+            new.recall(self.foretold())
         if self.n_classes > 1:
             right, count = before["calibration"]
             # As the log odds are: 0 where all classes, now more of them, are alike.
@@ -207,8 +230,14 @@ class Memory:
         likeliest: NDArray[np.int64] | None = None,
         proba: NDArray[np.float64] | None = None,
         threads: int = 1,
+        *,
+        keep: bool = True,
     ) -> None:
-        """Predict each row and, if its code is not -1, learn it; fills likeliest and proba."""
+        """Predict each row and, if its code is not -1, learn it; fills likeliest and proba.
+
+        Unless ``keep`` is false, predictions wait for their labels.
+        """
+        self.plan[0, at.KEEP] = keep
         n = len(codes)
         rows = Rows(
             values.reshape(-1),
@@ -233,6 +262,33 @@ class Memory:
         """Bring the settings to what the members' options say."""
         for i, member in enumerate(self.members):
             member.go_live(self.views(1 + i))
+
+    def foretold(self) -> Foretold:
+        """Return the predictions that wait for their labels; copies."""
+        model = self.views(0)
+        taken = np.flatnonzero(model["foretold"][:, DIGEST])
+        return Foretold(model["foretold"][taken], model["foretold_scores"][taken])
+
+    def recall(self, foretold: Foretold) -> None:
+        """Let these predictions wait for their labels, and no others.
+
+        Raises ValueError if they cannot be what `foretold` gave (they may come from a file).
+        """
+        model = self.views(0)
+        entries, scores = foretold
+        places = places_of(entries[:, DIGEST], len(model["foretold"]))
+        if (
+            scores.shape != (len(entries), *model["foretold_scores"].shape[1:])
+            or (entries[:, DIGEST] == 0).any()
+            or (entries[:, FORETOLD_SINCE] < 0).any()
+            or len(np.unique(places)) < len(places)
+            or not np.isfinite(scores).all()
+        ):
+            raise ValueError("these are no predictions of this model")
+        for name, values in (("foretold", entries), ("foretold_scores", scores)):
+            model[name][:] = 0
+            model[name][places] = values
+        model["memo"][WAITING] = len(places)
 
     def _kept_experts(self, new: Memory) -> Iterator[int]:
         for i, member in enumerate(self.members):
@@ -275,8 +331,11 @@ class Memory:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
         scratch = {"scratch", "one_label", "one_importance", "one_proba", "one_likeliest"}
-        return {name: value for name, value in self.__dict__.items() if name not in scratch}
+        kept = {name: value for name, value in self.__dict__.items() if name not in scratch}
+        return kept | {"foretold": self.foretold()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        foretold = state.pop("foretold")
         self.__dict__.update(state)
         self._make_scratch()
+        self.recall(foretold)

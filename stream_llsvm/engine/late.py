@@ -65,8 +65,9 @@ class LateLabels:
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""
         begin = time.perf_counter()
-        refused = learner.records([guess.x], [label]).refused
+        why = learner.teach(guess.x, label)
         self.seconds += time.perf_counter() - begin
+        refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)
         # Of the other labels' probabilities only the sum is known: it is shared evenly.
         others = max(1, len(progress.classes) - 1)

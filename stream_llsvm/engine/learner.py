@@ -72,6 +72,17 @@ class Learner:
                 answers.truth[i] = proba.get(label, 0.0)
         return answers
 
+    def teach(self, x: dict[Any, Any], label: Any) -> str | None:
+        """Learn a record that was predicted before; returns why the model refused it, if it did.
+
+        Ours remember what they predicted of it then, as long as nobody asks them anew.
+        """
+        try:
+            self.model.learn_one(x, label)
+        except (ValueError, TypeError) as error:
+            return str(error)
+        return None
+
 
 def _named(names: tuple[str, ...], values: Floats) -> list[dict[Any, Any]]:
     """Return rows as records; what is missing is not named."""

@@ -8,6 +8,7 @@ other nor the mixer, and the order cannot matter.
 from __future__ import annotations
 
 from stream_llsvm.kernels.calibration import BINS, calibrate
+from stream_llsvm.kernels.foretold import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.jit import Array, Real, entry, kernel, passage
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.members import additive, anchors, ferns, memory
@@ -32,6 +33,8 @@ from stream_llsvm.kernels.state import (
     FINISH,
     FIRST_EXPERT,
     FIRST_SECTION,
+    FORETOLD,
+    KEEP,
     KIND,
     LANE,
     LEARN_MEMBERS,
@@ -54,7 +57,8 @@ from stream_llsvm.kernels.state import (
 ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
-FRESH, LENGTH, SPARSE = range(3)
+FRESH, LENGTH, SPARSE, WAITING = range(4)
+THEN = 3  # beside the three rows that judging takes: what was foretold
 
 MODEL_LAYOUT = (
     ("counters", "f8", (4,), "state"),
@@ -70,9 +74,11 @@ MODEL_LAYOUT = (
     ("scores", "f4", ("chunk", "all_experts", "columns"), "scratch"),
     ("normal", "f8", ("all_experts", "classes"), "scratch"),
     ("squares", "f8", ("all_experts",), "scratch"),
-    ("part", "f8", (3, "classes"), "scratch"),
+    ("part", "f8", (4, "classes"), "scratch"),
     ("relevance", "f4", ("redraws", "width"), "scratch"),
     ("calibration", "f8", (2, BINS), "state"),
+    ("foretold", "i8", ("foretold", ENTRY), "scratch"),
+    ("foretold_scores", "f4", ("foretold", "all_experts", "columns"), "scratch"),
 )
 assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
@@ -116,8 +122,13 @@ def run(
     )
     normal = doubles(scratch, o[11], experts * classes).reshape(experts, classes)
     squares = doubles(scratch, o[12], experts)
-    part = doubles(scratch, o[13], 3 * classes).reshape(3, classes)
+    part = doubles(scratch, o[13], 4 * classes).reshape(4, classes)
     table = doubles(state, o[15], 2 * BINS).reshape(2, BINS)
+    places = plan[0, FORETOLD]
+    foretold = integers(scratch, o[16], places * ENTRY).reshape(places, ENTRY)
+    kept = floats(scratch, o[17], places * experts * columns_each).reshape(
+        places, experts, columns_each
+    )
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0
@@ -141,15 +152,32 @@ def run(
             )  # fmt: skip
         if stage in (ALL_STAGES, FINISH):
             for q in range(rows):
-                p = proba[first + q]
-                likeliest[first + q] = mix(mixer, scores[q], normal, squares, p)
-                if some_labels[q] >= 0:
-                    learn_whom_to_trust(
-                        plan, counters, mixer, facts, normal, squares, p, part, some_labels[q],
-                        some_importance[q],
-                    )  # fmt: skip
-                lesson = some_labels[q] if plan[0, LEARN_MIXER] == 1 else -1
-                calibrate(table, p, likeliest[first + q], lesson, some_importance[q])
+                label, place, turns = some_labels[q], -1, 1
+                teach = plan[0, LEARN_MIXER] == 1 and label >= 0
+                if teach and memo[WAITING] > 0:
+                    place = find(foretold, digest_of(some, at, begins[q], begins[q + 1]))
+                    if place >= 0 and not scored and is_young(foretold, place, counters[TAUGHT]):
+                        turns = 2  # answer as of now, then learn from what was foretold
+                for turn in range(turns):
+                    told = scores[q] if turn == 0 else kept[place]
+                    p = proba[first + q] if turn == 0 else part[THEN]
+                    best = mix(mixer, told, normal, squares, p)
+                    if turn == 0:
+                        likeliest[first + q] = best
+                    last_turn = turn == turns - 1
+                    if label >= 0 and last_turn:
+                        learn_whom_to_trust(
+                            plan, counters, mixer, facts, normal, squares, p, part, label,
+                            some_importance[q],
+                        )  # fmt: skip
+                    lesson = label if teach and last_turn else -1
+                    calibrate(table, p, best, lesson, some_importance[q])
+                if place >= 0:
+                    release(foretold, kept, place)
+                    memo[WAITING] -= 1
+                elif label < 0 and plan[0, KEEP] == 1:
+                    digest = digest_of(some, at, begins[q], begins[q + 1])
+                    memo[WAITING] += keep(foretold, kept, digest, counters[TAUGHT], scores[q])
         first += rows
     if stage == PREPARE:
         memo[FRESH] = 0

@@ -20,7 +20,8 @@ from stream_llsvm.kernels.jit import Array, kernel
 # for two classes. ``width`` counts the features there is room for. Then comes what learning
 # includes: a warm start teaches one after the other. ``redraws`` is how often members may be drawn
 # anew within one chunk of rows. A call does all its stages unless it is told to do one, for the
-# members of one lane: so that lanes can run on cores of their own.
+# members of one lane: so that lanes can run on cores of their own. ``FORETOLD`` is how many
+# predictions may wait for their labels; whether a call's predictions are kept so is ``KEEP``.
 (
     WIDTH,
     CLASSES,
@@ -35,7 +36,9 @@ from stream_llsvm.kernels.jit import Array, kernel
     BUDGET,
     STAGE,
     LANE,
-) = range(13)
+    FORETOLD,
+    KEEP,
+) = range(15)
 ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 
 # A member's row: its kind, its experts, what it costs a record, the lane it runs in, its step sizes

@@ -207,4 +207,5 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
             "labels": self._labels.labels,
             "width": 0 if memory is None else memory.width,
             "state": None if memory is None else memory.state.view(np.uint8),
+            "foretold": None if memory is None else memory.foretold()._asdict(),
         }

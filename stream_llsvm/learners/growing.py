@@ -10,11 +10,12 @@ import numpy as np
 
 from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
+from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.run import run
 from stream_llsvm.labels import LabelSpace
 from stream_llsvm.learners.options import flag, whole
 from stream_llsvm.members.member import Member
-from stream_llsvm.memory import UNBOUNDED, Memory
+from stream_llsvm.memory import UNBOUNDED, Foretold, Memory
 from stream_llsvm.model_file import ModelFileError
 
 _ROOMY = 64  # from this many features on, new ones find room made in advance
@@ -103,6 +104,8 @@ class GrowingModel(abc.ABC):
         return memory
 
     def _run_one(self, memory: Memory, row: Row) -> None:
+        # Without the features that nobody knows yet it is another record that is foretold.
+        memory.plan[0, at.KEEP] = not self._features.ignored
         run(
             memory.state,
             memory.scratch,
@@ -135,5 +138,15 @@ class GrowingModel(abc.ABC):
             memory.go_live()
             if not memory.sound():
                 raise ModelFileError("the model file's state holds impossible values")
+            if payload.get("foretold") is not None:
+                memory.recall(_foretold(payload["foretold"]))
             self._memory = memory
         self._features, self._labels = spaces
+
+
+def _foretold(payload: Mapping[str, Any]) -> Foretold:
+    """Return predictions as a file has them, if they look like some."""
+    entries, scores = payload["entries"], payload["scores"]
+    if entries.dtype != np.int64 or scores.dtype != np.float32 or entries.shape[1:] != (2,):
+        raise ValueError("what was foretold is damaged")
+    return Foretold(entries, scores)

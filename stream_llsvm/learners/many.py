@@ -96,7 +96,7 @@ class ManyRecords(GrowingModel):
             brings = bool(unknown) or begin in firsts
             if brings:
                 # The row is predicted without knowing of the class or the features it brings.
-                first_proba, first = self._proba_of(names, matrix[begin : begin + 1])
+                first_proba, first = self._proba_of(names, matrix[begin : begin + 1], keep=False)
                 brought = [labels[begin]] if importance[begin] > 0 else []
                 if self._memory is None and not brought:
                     continue
@@ -172,15 +172,16 @@ class ManyRecords(GrowingModel):
         return frame_like(X, dict(zip(self._labels.labels, proba.T, strict=True)))
 
     def _proba_of(
-        self, names: Sequence[Hashable], matrix: NDArray[np.float64]
+        self, names: Sequence[Hashable], matrix: NDArray[np.float64], *, keep: bool = True
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         n = len(matrix)
         proba = np.zeros((n, len(self._labels)))
         likeliest = np.full(n, -1, dtype=np.int64)
         if self._memory is not None and n > 0:
+            keep = keep and not self._features.unknown(names)
             rows = self._features.encode_many(names, matrix)
             unlabelled = np.full(n, -1, dtype=np.int64)
-            self._memory.run(*rows, unlabelled, None, likeliest, proba, self._threads)
+            self._memory.run(*rows, unlabelled, None, likeliest, proba, self._threads, keep=keep)
         return proba, likeliest
 
 

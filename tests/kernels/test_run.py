@@ -143,13 +143,14 @@ def test_wide_records_make_short_chunks_and_the_same_model(name: str) -> None:
 def test_predicting_first_changes_nothing_to_the_bit(name: str) -> None:
     """The learning call reuses the distances and scores of the prediction, if they are its own."""
     x, labels = stream(1, 150, 4, 3, missing=0.05)
+    others, _ = stream(2, 150, 4, 3, missing=0.05)
     plain, curious = Kernels(ALL[name], 4, 3), Kernels(ALL[name], 4, 3)
     for i, (row, label) in enumerate(zip(x, labels, strict=True)):
         curious.predict(row)
         if i % 3 == 0:
-            curious.predict(x[i - 1])  # another record: nothing to reuse
+            curious.predict(others[i])  # another record: nothing to reuse
         if i % 5 == 0:
-            curious.rows(x[:7], np.full(7, -1))
+            curious.rows(others[:7], np.full(7, -1))
         predicted = curious.learn(row, int(label))
         assert np.array_equal(predicted, plain.learn(row, int(label)))
         assert np.array_equal(curious.words(), plain.words())
