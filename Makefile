@@ -11,14 +11,14 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo              learn a stream in the terminal"
+	@echo "make demo              learn a stream that moves, live in the browser"
 	@echo "make kafka             run a Kafka broker on this machine until Ctrl-C"
 	@echo "make test              lint, then every test and docstring example"
 	@echo "make lint              style and types only"
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
 
-demo: $(VENV)/.ready-cli
+demo: $(VENV)/.ready-cli,dashboard
 	@$(BIN)/stream-llsvm demo
 
 # Needs Java 17, Maven and openssl; nothing of Python.
@@ -58,7 +58,7 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
-# One stamp for each extra: the demo need not wait for the test tools.
+# One stamp for each set of extras: the demo need not wait for the test tools.
 $(VENV)/.ready-%: pyproject.toml $(VENV)/.made
 	@echo "Installing stream_llsvm[$*] into $(VENV)"
 	@$(PIP) install --editable ".[$*]"

@@ -15,28 +15,28 @@ from stream_llsvm.memory import Memory
 Array = NDArray[np.float64]
 
 
+#: Weights that are added up at once.
+_BLOCK = 2**21
+
+
 class AnchorTable(NamedTuple):
-    """Some of a member's anchors, a row each.
+    """What some of a member's anchors say, a row each.
 
     Attributes
     ----------
-    which
-        Their numbers, which stay theirs.
-    positions
-        Where they are, in the user's units: (anchors, features).
     proba
         What each would say of a record that lies on it, if it alone were asked:
         (anchors, classes).
-    slopes
-        How much the score of its likeliest class changes with a feature, per standard deviation
-        of the feature (per unit if the model does not scale): (anchors, features).
+    columns, slopes
+        The features that matter most to each, and how much the score of its likeliest class
+        changes with them, per standard deviation of the feature (per unit if the model does not
+        scale): (anchors, so many), the largest in size first.
 
     """
 
-    which: NDArray[np.int64]
-    positions: Array
     proba: Array
-    slopes: NDArray[np.float32]
+    columns: NDArray[np.int64]
+    slopes: Array
 
 
 def masses_of(memory: Memory, member: int) -> Array:
@@ -48,26 +48,39 @@ def positions_of(
     memory: Memory, member: int, which: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Array:
     """Return where anchors are in some of the features, in the user's units."""
-    scaled = memory.members[member].positions(memory.views(1 + member), which)[:, columns]
+    scaled = memory.members[member].positions(memory.views(1 + member), which, columns)
     centre, scale = units(memory, memory.width)
     return np.asarray(centre[columns] + scale[columns] * scaled)
 
 
-def table_of(memory: Memory, member: int, which: NDArray[np.int64], n_features: int) -> AnchorTable:
-    """Return a member's anchors of these numbers."""
+def table_of(
+    memory: Memory, member: int, which: NDArray[np.int64], n_features: int, most: int
+) -> AnchorTable:
+    """Return what the member's anchors of these numbers say, with so many features of each."""
+    strength = _own_strength(memory, member)
+    rows = max(1, _BLOCK // max(1, memory.width * memory.shape[1]))
+    blocks = [which[i : i + rows] for i in range(0, len(which), rows)] or [which]
+    parts = [_rows(memory, member, block, strength, n_features, most) for block in blocks]
+    return AnchorTable(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def _rows(
+    memory: Memory,
+    member: int,
+    which: NDArray[np.int64],
+    strength: Array,
+    n_features: int,
+    most: int,
+) -> tuple[Array, NDArray[np.int64], Array]:
     one, views = memory.members[member], memory.views(1 + member)
-    scaled = one.positions(views, which)
-    weights, biases = one.blended(views, which, _own_strength(memory, member))
-    heights = np.einsum("ncw,nw->nc", weights, scaled) + biases
+    weights, biases = one.blended(views, which, strength)
+    places = one.positions(views, which, np.arange(memory.width))
+    heights = np.matmul(weights, places.astype(np.float32)[:, :, None])[:, :, 0] + biases
     scores = _by_class(memory, heights)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    centre, scale = units(memory, n_features)
-    return AnchorTable(
-        which,
-        centre + scale * scaled[:, :n_features],
-        shares / shares.sum(axis=1, keepdims=True),
-        _of_class(weights[..., :n_features], scores.argmax(axis=1), memory.n_classes),
-    )
+    own = _of_class(weights[..., :n_features], scores.argmax(axis=1), memory.n_classes)
+    columns, slopes = _largest(own, min(most, n_features))
+    return shares / shares.sum(axis=1, keepdims=True), columns, slopes
 
 
 def answering(memory: Memory, member: int) -> list[tuple[int, float]]:
@@ -99,3 +112,12 @@ def _of_class(weights: NDArray[np.float32], codes: Any, n_classes: int) -> NDArr
         return np.asarray((codes - np.float32(0.5)).astype(np.float32)[:, None] * weights[:, 0])
     own = weights[np.arange(len(weights)), codes]
     return np.asarray(own - weights.mean(axis=1))
+
+
+def _largest(rows: NDArray[np.float32], most: int) -> tuple[NDArray[np.int64], Array]:
+    """Return where each row is largest in size, and what it is there, largest first."""
+    columns = np.argpartition(-np.abs(rows), most - 1, axis=1)[:, :most]
+    values = np.take_along_axis(rows, columns, axis=1)
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")
+    sorted_values = np.take_along_axis(values, order, axis=1).astype(np.float64)
+    return np.take_along_axis(columns, order, axis=1), sorted_values

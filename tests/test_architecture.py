@@ -50,7 +50,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
     "dashboard": {"anchor_table", "connectors", "engine", "explain", "learners", "memory"},
-    "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file"},
+    "streams": {"connectors"},
+    "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file", "streams"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.anchor_table import AnchorTable, masses_of, positions_of, table_of
+from stream_llsvm.anchor_table import masses_of, positions_of, table_of
 from stream_llsvm.dashboard.choice import candidates
+from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.extent import Extent
 from stream_llsvm.dashboard.lives import Lives, Trails
 from stream_llsvm.dashboard.paced import Paced
@@ -76,11 +77,12 @@ class AnchorMap:
         which = np.sort(np.argsort(-masses, kind="stable")[:MOST_ANCHORS])
         places = plane.of_values(positions_of(memory, member, which, plane.columns))
         records, around = self._records(model, plane, recent[-MOST_RECORDS:])
-        self._extent.cover(around if len(around) > 0 else places)
+        alive = ~dead[which]
+        self._extent.cover(around, places[alive] if alive.any() else places)
         self._trails.follow(which, places, self._extent.size)
         told = self._told.get(
             (name, plane.n_features, len(model.classes), len(which)),
-            lambda: _told(model, table_of(memory, member, which, len(model.features))),
+            lambda: _told(model, memory, member, which),
         )
         share = masses / max(float(masses.sum()), 1e-12)
         return {
@@ -88,7 +90,7 @@ class AnchorMap:
             "members": [text(memory.members[i].name) for i in candidates(memory)],
             "axes": list(plane.axes),
             "plane": plane.kind,
-            "classes": [text(label) for label in model.classes],
+            "classes": distinct(model.classes),
             "anchors": [
                 {
                     "id": a,
@@ -153,24 +155,16 @@ class AnchorMap:
         return self._regions.get(key, lambda: regions(model, low, high))
 
 
-def _told(model: LocalClassifier, table: AnchorTable) -> _Told:
-    numbers = table.which.tolist()
+def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np.int64]) -> _Told:
     names = [text(name) for name in model.features]
-    n = min(_WEIGHTS, len(names))
-    slopes = table.slopes
-    if slopes.shape[1] > n:
-        top = np.argpartition(-np.abs(slopes), n - 1, axis=1)[:, :n]
-    else:
-        top = np.tile(np.arange(n), (len(slopes), 1))
-    values: NDArray[np.float32] = np.take_along_axis(slopes, top, axis=1)
-    order = np.argsort(-np.abs(values), axis=1, kind="stable")
-    top, values = np.take_along_axis(top, order, 1), np.take_along_axis(values, order, 1)
+    table, numbers = table_of(memory, member, which, len(names), _WEIGHTS), which.tolist()
     shares = np.round(table.proba, 3).tolist() if table.proba.shape[1] <= _CLASSES else None
+    rows = zip(numbers, table.columns.tolist(), table.slopes.tolist(), strict=True)
     return _Told(
         dict(zip(numbers, table.proba.argmax(axis=1).tolist(), strict=True)),
         {} if shares is None else dict(zip(numbers, shares, strict=True)),
         {
-            a: [[names[c], number(v, 4)] for c, v in zip(columns, row, strict=True)]
-            for a, columns, row in zip(numbers, top.tolist(), values.tolist(), strict=True)
+            a: [[names[c], number(v, 4)] for c, v in zip(columns, values, strict=True)]
+            for a, columns, values in rows
         },
     )

@@ -23,11 +23,12 @@ class Extent:
         """Width and height; never 0."""
         return np.maximum(self.high - self.low, 1e-9)
 
-    def cover(self, places: Array) -> None:
-        """Let the box hold almost all of these places, (n, 2)."""
-        if len(places) == 0:
+    def cover(self, *groups: Array) -> None:
+        """Let the box hold almost all places, (n, 2), of each of the groups."""
+        ends = [np.percentile(places, [2, 98], axis=0) for places in groups if len(places) > 0]
+        if not ends:
             return
-        low, high = np.percentile(places, [2, 98], axis=0)
+        low, high = np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1))
         wide = np.maximum(high - low, 1e-6 * np.maximum(1.0, np.abs(high)))
         outside = (low < self.low) | (high > self.high)
         if (outside | (wide < _LOOSE * self.size)).any():

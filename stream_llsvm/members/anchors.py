@@ -187,10 +187,12 @@ class Anchors(Stepping):
         born = int(views["running"][kernel.N_ANCHORS])
         return np.asarray(views["facts"][kernel.MASS, :born].astype(np.float64))
 
-    def positions(self, views: Views, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return where some anchors are, in scaled features."""
+    def positions(
+        self, views: Views, which: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return where some anchors are in some of the features, scaled."""
         zoom = views["facts"][kernel.ZOOM, which].astype(np.float64)
-        return np.asarray(zoom[:, None] * views["positions"][which])
+        return np.asarray(zoom[:, None] * views["positions"][np.ix_(which, columns)])
 
     def blended(
         self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
@@ -221,7 +223,7 @@ class Anchors(Stepping):
         if self.averaged:
             factors[:, 0] += by_copy[1] * views["keep"][which]
             factors[:, 1] = by_copy[1] * views["gain"][which][:, None]
-        each = factors.reshape(len(which), 1, -1).astype(np.float32)
+        each = factors.reshape(len(which), 1, copies * rungs).astype(np.float32)
         if self.flat:
             summed = np.zeros((len(which), columns, views["positions"].shape[1]), np.float32)
         else:

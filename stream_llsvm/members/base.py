@@ -39,9 +39,11 @@ class Plain:
         """Return how many records each anchor has answered, each counted by its share."""
         return np.zeros(0)
 
-    def positions(self, views: Views, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return where some anchors are, in scaled features."""
-        return np.zeros((len(which), 0))
+    def positions(
+        self, views: Views, which: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return where some anchors are in some of the features, scaled."""
+        return np.zeros((len(which), len(columns)))
 
     def blended(
         self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
