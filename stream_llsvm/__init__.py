@@ -4,6 +4,7 @@ from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.keeping import EngineError
 from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
+from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
@@ -16,6 +17,7 @@ from stream_llsvm.model_file import ModelFileError
 __all__ = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
     "EngineError",

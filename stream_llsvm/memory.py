@@ -36,13 +36,15 @@ _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
-_MOST_FORETOLD, _FORETOLD_FLOATS = 4_096, 2**19  # predictions that may wait for their labels
+# Predictions that may wait for their labels: so many, and at most twice what the model needs.
+_MOST_FORETOLD, _FORETOLD_WORDS = 4_096, 2**18
 _ENDLESS = 2**53
 UNBOUNDED = 2**62
 
 
-def _power_of_two(most: int) -> int:
-    """Return the greatest power of two that is no more than so many, and not too many."""
+def _places(words: int, scores: int) -> int:
+    """Return how many predictions of so many scores may wait: a power of two."""
+    most = 2 * min(words, _FORETOLD_WORDS) // max(1, scores)
     return 1 << max(0, min(most, _MOST_FORETOLD).bit_length() - 1)
 
 
@@ -88,10 +90,13 @@ class Memory:
         self.members = tuple(members)
         self.width, self.n_classes = width, n_classes
         self.standardize, self.budget = standardize, budget
-        self.plan, self._places, self._words = self._laid_out()
+        words = self._laid_out(1)[2]["state"]
+        self.plan, self._places, self._words = self._laid_out(2 * words)
         self.state = np.zeros(0)
 
-    def _laid_out(self) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
+    def _laid_out(
+        self, foretold_words: int
+    ) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
         shape = self.shape
         chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, self.width)))
         experts = [member.experts(*shape) for member in self.members]
@@ -104,7 +109,7 @@ class Memory:
             "chunk": chunk,
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
-            "foretold": _power_of_two(_FORETOLD_FLOATS // max(1, sum(experts) * shape[1])),
+            "foretold": _places(foretold_words, sum(experts) * shape[1]),
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
         plan[0, : at.KEEP + 1] = (

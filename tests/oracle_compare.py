@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels import scaling
-from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
+from stream_llsvm.kernels.coding import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.run import MIXED, SEEN, run
@@ -74,6 +74,8 @@ MEMBERS: dict[str, Anchors] = {
     "sapl": member(),
     "llsvm": member(supervised=False),
     "inverse distance": member(coding=INVERSE_DISTANCE),
+    "reconstruction": member(coding=RECONSTRUCTION, supervised=False),
+    "clusters": member(n_neighbors=1, supervised=False, common_share=1.0),
     "hinge, one against the rest": member(loss=HINGE, multiclass=OVR),
     "squared hinge, joint": member(loss=SQUARED_HINGE),
     "one step": member(steps=(2.0,), averaged=False),

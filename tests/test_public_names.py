@@ -10,6 +10,7 @@ import stream_llsvm
 NAMES = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
     "EngineError",

@@ -21,8 +21,9 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
         from stream_llsvm.dashboard.guard import new_token
         from stream_llsvm.dashboard.serving import Dashboard, DashboardError, NoTokenError
     except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
         raise MistakeError(
-            f"the live page needs {missing.name}: pip install 'stream_llsvm[dashboard]'"
+            f"the live page needs {name}: pip install 'stream_llsvm[dashboard]'"
         ) from None
     made = new_token() if given.get("new_token") else None
     token = made or given.get("token") or os.environ.get(TOKEN) or None

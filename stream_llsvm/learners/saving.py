@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
@@ -21,6 +22,7 @@ _KNOWN: dict[str, type[LocalClassifier]] = {
     c.__name__: c
     for c in (
         CommitteeClassifier,
+        CSVMClassifier,
         LLSVMClassifier,
         SAPLClassifier,
         LCCClassifier,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import run as model
 from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.coding import RECONSTRUCTION
 from stream_llsvm.kernels.members import anchor_state as own
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kmeans import kmeans
@@ -55,12 +56,14 @@ class Anchors(Stepping):
 
     def search_cost(self, width: int) -> int:
         """Return the multiply-adds per record that all rungs share."""
-        return self.n_anchors * width
+        k = self.n_neighbors if self.coding == RECONSTRUCTION else 0
+        return self.n_anchors * width + k * (k - 1) // 2 * width
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
         rungs = self.rungs(width, columns)
         machines = self.n_anchors + (self.common_share > 0)
+        solved = self.n_neighbors if self.coding == RECONSTRUCTION else 0
         return {
             "settings": kernel.STEPS + len(rungs),
             "anchors": self.n_anchors,
@@ -70,6 +73,8 @@ class Anchors(Stepping):
             "rungs": len(rungs),
             "experts": self.experts(width, columns),
             "machine_width": 0 if self.flat else width,
+            "gram_rows": solved,
+            "gram_columns": solved + 1,
         }
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:

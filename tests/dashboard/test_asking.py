@@ -38,7 +38,7 @@ def test_predictions_are_those_of_the_model(run: Live) -> None:
     told = run.post("/api/predict", {"records": records}).json()
     assert told["records_learned"] == 300
     for record, one in zip(records, told["predictions"], strict=True):
-        known = {k: v for k, v in record.items() if v is not None}
+        known: dict[Any, Any] = {k: v for k, v in record.items() if v is not None}
         proba = run.engine.model.predict_proba_one(known)
         assert one["proba"] == pytest.approx(proba)
         assert one["label"] == max(proba, key=proba.__getitem__)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.waiting import Waiting
 from tests.dashboard.live import Fed, Live, live, rows, wait_for
 
+ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
@@ -110,3 +114,28 @@ def test_a_label_of_any_text_is_read_back(text: str) -> None:
     line = f'some_metric{{reason="{escaped(text)}"}} 1\n'
     (family,) = text_string_to_metric_families(line)
     assert family.samples[0].labels == {"reason": text}
+
+
+def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
+    board = json.loads((ROOT / "grafana" / "stream_llsvm.json").read_text())
+    there = {name for name, _ in told(run)}
+    asked = set(re.findall(r"\bstream_llsvm_[a-z_]+", json.dumps(board)))
+    assert asked <= there
+    # And all that there is is drawn, but for what histograms bring along.
+    rest = {name for name in there - asked if not name.endswith(("_sum", "_count"))}
+    assert rest == {"stream_llsvm_rate_records", "stream_llsvm_start_time_seconds"}
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids))
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        assert all(
+            target["expr"].count("(") == target["expr"].count(")") for target in panel["targets"]
+        )
+
+
+def test_the_guide_names_every_metric(run: Live) -> None:
+    guide = (ROOT / "docs" / "monitoring.md").read_text()
+    for name, _ in told(run):
+        base = re.sub(r"_(bucket|sum|count)$", "", name)
+        assert base.removeprefix("stream_llsvm_") in guide, name

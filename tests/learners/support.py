@@ -10,6 +10,7 @@ import numpy as np
 from stream_llsvm import (
     AdditiveSVMClassifier,
     CommitteeClassifier,
+    CSVMClassifier,
     FernsClassifier,
     LCCClassifier,
     LLSVMClassifier,
@@ -25,12 +26,14 @@ NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
     MemoryClassifier,
     FernsClassifier,
     CommitteeClassifier,
+    CSVMClassifier,
 )
 ALL_LEARNERS: tuple[type[LocalClassifier], ...] = (*LEARNERS, *NEW_LEARNERS)
 
 #: Options that make a model's state quick to copy and to compare.
 SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     **{kind: {"n_anchors": 12, "n_neighbors": 4} for kind in LEARNERS},
+    CSVMClassifier: {"n_clusters": 12},
     AdditiveSVMClassifier: {"n_knots": 5},
     MemoryClassifier: {"window": 70},
     FernsClassifier: {"n_ferns": 8, "depth": 4},

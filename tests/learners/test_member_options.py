@@ -17,7 +17,7 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import KINDS, MEMBERS
 from tests.learners.support import NEW_LEARNERS, everything, records, small, taught
 from tests.learners.test_options import ALLOWED as SHARED_ALLOWED
-from tests.learners.test_options import NO_FLAG, NO_WHOLE
+from tests.learners.test_options import NO_FLAG, NO_NUMBER, NO_WHOLE
 from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
@@ -29,6 +29,10 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         r'budget \(if it is not "auto"\) must be a whole number from 1 to 1,000,000,000,000',
     ),
     "threads": ([*NO_WHOLE, 0, 1_025], "threads must be a whole number from 1 to 1,024"),
+    "n_clusters": ([*NO_WHOLE, 0, 100_001], "n_clusters must be a whole number from 1 to 100,000"),
+    "global_share": ([*NO_NUMBER, -0.1, 1_001], "global_share must be a number from 0 to 1000"),
+    "step_size": ([*NO_NUMBER[1:], 0, "paper"], "step_size"),
+    "l2": SHARED_REFUSED["l2"],
     "n_knots": ([*NO_WHOLE, 1, 1_026], "n_knots must be a whole number from 2 to 1,025"),
     "window": ([*NO_WHOLE, 0, 10**6 + 1], "window must be a whole number from 1 to 1,000,000"),
     "metric": (["", "euclid", 1, True, ["learned"]], "metric must be one of 'learned'"),
@@ -39,6 +43,10 @@ ALLOWED: dict[str, list[Any]] = {
     **{name: SHARED_ALLOWED[name] for name in SHARED},
     "budget": ["auto", 1, 10**12],
     "threads": [1, 1_024],
+    "n_clusters": [1, 100_000],
+    "global_share": [0.0, 1, 1_000],
+    "step_size": ["auto", 2.0],
+    "l2": [0.0, 1],
     "n_knots": [2, 1_025],
     "window": [1, 10**6],
     "metric": ["learned", None],

@@ -7,6 +7,7 @@ export const COLUMNS = [
   "lag", "rejected",
 ];
 const MOST_MEMBERS = 64;
+const DRAWN = 800; // points of a line
 const FRESH = 1000; // so many of the latest are never thinned
 
 /** Columns of numbers, made once; when they are full, the older points are thinned by halving. */
@@ -61,16 +62,11 @@ export class Points {
   thin() {
     const times = this.columns.get("time");
     const fresh = this.length - Math.min(FRESH, this.capacity >> 2);
-    let kept = [];
-    do {
-      kept = [];
+    let kept = spaced(times, fresh, this.gap);
+    while (kept.length > fresh / 2) {
       this.gap *= 2;
-      for (let i = 0, before = -Infinity; i < fresh; i++) {
-        if (times[i] - before < this.gap) continue;
-        kept.push(i);
-        before = times[i];
-      }
-    } while (kept.length > fresh / 2);
+      kept = spaced(times, fresh, this.gap);
+    }
     for (const column of [...this.columns.values(), ...this.members]) {
       kept.forEach((from, to) => {
         column[to] = column[from];
@@ -87,14 +83,14 @@ export class Points {
     const end = this.length - 1;
     if (end < 0) return { x: [], places: [], axis: byTime ? "time" : "records", low: 0, high: 1 };
     const low = byTime ? x[end] - 60 : range === "records" ? x[end] - 10000 : -Infinity;
-    const places = [];
+    let places = [];
     for (let i = end; i >= 0 && x[i] >= low; i--) {
       // A run that began anew counts anew: what was before does not fit on this axis.
       const next = places.length ? x[places.at(-1)] : Infinity;
       if (x[i] > next) break;
       if (x[i] < next) places.push(i);
     }
-    places.reverse();
+    places = some(places.reverse(), x);
     const first = places.length ? x[places[0]] : 0;
     return {
       x: places.map((i) => x[i]),
@@ -109,6 +105,25 @@ export class Points {
   values(column, places) {
     return places.map((i) => (Number.isNaN(column[i]) ? null : column[i]));
   }
+}
+
+/** The places of the first n times that are so far apart. */
+function spaced(times, n, gap) {
+  const kept = [];
+  for (let i = 0, before = -Infinity; i < n; i++) {
+    if (times[i] - before < gap) continue;
+    kept.push(i);
+    before = times[i];
+  }
+  return kept;
+}
+
+/** No more places than can be told apart: the last in each step of a grid that stands still. */
+function some(places, x) {
+  if (places.length <= DRAWN) return places;
+  const step = 2 ** Math.ceil(Math.log2((x[places.at(-1)] - x[places[0]]) / DRAWN));
+  const cell = (at) => Math.floor(x[places[at]] / step);
+  return places.filter((_, at) => at === places.length - 1 || cell(at) !== cell(at + 1));
 }
 
 /** Turn columns, as the history comes, into points. */
