@@ -28,7 +28,7 @@ from stream_llsvm.kernels.mixer import (
 )
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
-from stream_llsvm.lanes import Rows, run_in_lanes
+from stream_llsvm.lanes import Rows, has_guests, run_in_lanes, run_in_stages
 from stream_llsvm.members.member import Member, Shape
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
@@ -92,6 +92,7 @@ class Memory:
         self.standardize, self.budget = standardize, budget
         words = self._laid_out(1)[2]["state"]
         self.plan, self._places, self._words = self._laid_out(2 * words)
+        self._guests = has_guests(self.plan)
         self.state = np.zeros(0)
 
     def _laid_out(
@@ -250,8 +251,39 @@ class Memory:
         )
         if threads > 1 and len(self.members) > 1:
             run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
+        elif self._guests:
+            run_in_stages(self.state, self.scratch, self.plan, rows)
         else:
             run(self.state, self.scratch, self.plan, *rows)
+
+    def run_one(
+        self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> None:
+        """Run a single row; what goes in and comes out beside it are the arrays made for that."""
+        if self._guests:
+            rows = Rows(
+                values,
+                columns,
+                starts,
+                self.one_label,
+                self.one_importance,
+                self.one_proba,
+                self.one_likeliest,
+            )
+            run_in_stages(self.state, self.scratch, self.plan, rows)
+            return
+        run(
+            self.state,
+            self.scratch,
+            self.plan,
+            values,
+            columns,
+            starts,
+            self.one_label,
+            self.one_importance,
+            self.one_proba,
+            self.one_likeliest,
+        )
 
     def introduce(self, first: int, end: int) -> None:
         """Note that the features in these columns are named from the next record on."""
