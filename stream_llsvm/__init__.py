@@ -9,6 +9,7 @@ from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.learners.saving import load_model
@@ -25,6 +26,7 @@ __all__ = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",

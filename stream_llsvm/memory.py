@@ -92,7 +92,8 @@ class Memory:
         self.standardize, self.budget = standardize, budget
         words = self._laid_out(1)[2]["state"]
         self.plan, self._places, self._words = self._laid_out(2 * words)
-        self._guests = has_guests(self.plan)
+        #: Whether a member has a kernel of its own.
+        self.guests = has_guests(self.plan)
         self.state = np.zeros(0)
 
     def _laid_out(
@@ -251,7 +252,7 @@ class Memory:
         )
         if threads > 1 and len(self.members) > 1:
             run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
-        elif self._guests:
+        elif self.guests:
             run_in_stages(self.state, self.scratch, self.plan, rows)
         else:
             run(self.state, self.scratch, self.plan, *rows)
@@ -260,7 +261,7 @@ class Memory:
         self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
     ) -> None:
         """Run a single row; what goes in and comes out beside it are the arrays made for that."""
-        if self._guests:
+        if self.guests:
             rows = Rows(
                 values,
                 columns,

@@ -18,6 +18,7 @@ NAMES = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",

@@ -62,7 +62,7 @@ class GrowingModel(abc.ABC):
         n_features = len(self._features) + len(features)
         if self._memory is None:
             memory = self._refuse_if_too_large(n_features, len(classes))
-            announce()
+            announce(memory.guests)
             memory.begin()
             self._memory = memory
         elif n_features > self._memory.width or len(classes) > self._memory.n_classes:

@@ -13,6 +13,7 @@ from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.model_file import ModelFileError, read
@@ -29,6 +30,7 @@ _KNOWN: dict[str, type[LocalClassifier]] = {
         AdditiveSVMClassifier,
         MemoryClassifier,
         FernsClassifier,
+        LocalSVMClassifier,
     )
 }
 _PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}

@@ -174,7 +174,7 @@ class LocalMachines(Plain):
         """Move the map; one that has become too large keeps what it says of each feature."""
         was, is_now = self.map_kind(before[0]), self.map_kind(after[0])
         if was == is_now:
-            kept = before[0] if is_now == DIAGONAL else 1
+            kept = before[0] if is_now == DIAGONAL else min(1, before[0])
             new["effort"][:kept] = old["effort"][:kept]
         for name in ("matrix", "published"):
             if was == is_now:

@@ -14,6 +14,7 @@ from stream_llsvm import (
     FernsClassifier,
     LCCClassifier,
     LLSVMClassifier,
+    LocalSVMClassifier,
     MemoryClassifier,
     SAPLClassifier,
 )
@@ -25,6 +26,7 @@ NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
     AdditiveSVMClassifier,
     MemoryClassifier,
     FernsClassifier,
+    LocalSVMClassifier,
     CommitteeClassifier,
     CSVMClassifier,
 )
@@ -37,6 +39,7 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     AdditiveSVMClassifier: {"n_knots": 5},
     MemoryClassifier: {"window": 70},
     FernsClassifier: {"n_ferns": 8, "depth": 4},
+    LocalSVMClassifier: {"window": 70},
     CommitteeClassifier: {
         "members": ("anchors:1", "anchors:8", "additive:5", "memory:70", "ferns:8")
     },

@@ -20,7 +20,7 @@ import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 
-RATE = 0.1
+RATE = 0.02
 FADE = 0.99
 #: Of a feature's difference, in units of the neighbours' usual distance: what is farther off is
 #: an outlier, which must not turn the map.

@@ -334,7 +334,7 @@ def learn_map(
         running[SPREAD] += SPREAD_RATE * (min(mean, 10 * running[SPREAD]) - running[SPREAD])
     else:
         running[SPREAD] = mean
-    if kind == PLAIN or running[SEEN] % row[PAUSE] != 0:
+    if matrix.size == 0 or running[SEEN] % row[PAUSE] != 0:
         return
     beta = 1 / (running[SPREAD] + 1e-4)
     errors = work[0, :k]
