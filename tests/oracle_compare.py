@@ -13,7 +13,7 @@ from stream_llsvm.kernels import scaling
 from stream_llsvm.kernels.coding import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
-from stream_llsvm.kernels.run import MIXED, SEEN, run
+from stream_llsvm.kernels.run import MIXED, SEEN
 from stream_llsvm.kernels.state import TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.members.additive import Additive
@@ -175,8 +175,7 @@ class Kernels:
         w = np.ones(n) if w is None else w
         # An array with strides is a type of its own, and would be another compilation.
         columns = np.ascontiguousarray(columns)
-        m = self.memory
-        run(m.state, m.scratch, m.plan, values, columns, starts, labels, w, proba, likeliest)
+        self.memory.run(values, columns, starts, labels, w, likeliest, proba)
         return proba, likeliest
 
     def learn(self, x: Array, label: int, w: float = 1.0) -> Array:

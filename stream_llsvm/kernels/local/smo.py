@@ -22,6 +22,7 @@ TOLERANCE = 1e-3
 #: Steps that a machine may take per record: the time of a query has a bound. The few that reach it
 #: are as good as solved.
 STEPS_EACH = 100
+ROUNDING = 1e-12
 _FLAT = 1e-12
 
 
@@ -118,13 +119,25 @@ def solve(
         room = (most[i] if y[i] > 0 else 0.0) - b[i]
         rest = b[j] - (0.0 if y[j] > 0 else -most[j])
         step = min(step, min(room, rest))
-        # Set, not added to: a bound that is reached is reached exactly.
-        b[i] = (most[i] if y[i] > 0 else 0.0) if step == room else b[i] + step
-        b[j] = (0.0 if y[j] > 0 else -most[j]) if step == rest else b[j] - step
+        b[i] = snapped(b[i] + step, y[i], most[i])
+        b[j] = snapped(b[j] - step, y[j], most[j])
         row, other = gram[i], gram[j]
         for t in range(n):
             gradient[t] += step * (row[t] - other[t])
     return bias_of(y, most, b, gradient)
+
+
+@kernel
+def snapped(value: Real, y: Real, most: Real) -> Real:
+    """Return the bound that value has reached but for rounding, else value.
+
+    Who is a hair below the bound would have a say in the bias, as if on the margin.
+    """
+    high = most if y > 0 else 0.0
+    low = high - most
+    if value > high - ROUNDING * most:
+        return high
+    return low if value < low + ROUNDING * most else value
 
 
 @kernel
