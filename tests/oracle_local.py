@@ -109,14 +109,12 @@ class LocalOracle:
             self.published = self.map.copy()
 
     def _step(self, z: Array, label: int, w: float, near: NDArray[np.int64], d: Array) -> None:
-        """A -= rate dE/dA, E the squared error of the soft vote: MEGM, LAS section III."""
+        """Step A -= rate dE/dA, E the squared error of the soft vote: MEGM, LAS section III."""
         beta = 1 / (self.spread + 1e-4)
         p = np.exp(-beta * (d - d[0]))
         p /= p.sum()
         labels = np.array([self.records[j].label for j in near])
-        error = np.eye(self.classes)[label] - np.bincount(
-            labels, weights=p, minlength=self.classes
-        )
+        error = np.eye(self.classes)[label] - np.bincount(labels, weights=p, minlength=self.classes)
         if (error**2).sum() <= megm.LEAST_ERROR:
             return
         vote = np.eye(self.classes)[label] - error

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.local import cache
 from stream_llsvm.kernels.local import run as kernel
 from stream_llsvm.kernels.local.smo import LINEAR, RBF, TOLERANCE
@@ -252,4 +251,3 @@ def _matrix(views: Views, width: int) -> NDArray[np.float64]:
     if len(published) == 0:
         return np.eye(width)
     return np.diag(published[0]) if len(published) < published.shape[1] else published
-

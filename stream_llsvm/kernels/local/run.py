@@ -33,7 +33,6 @@ from stream_llsvm.kernels.local.machines import (
 )
 from stream_llsvm.kernels.local.megm import LEAST_ERROR, descend, gradient_of, vote_errors
 from stream_llsvm.kernels.local.window import (
-    DIAGONAL,
     FACTS,
     FULL,
     LABEL,
@@ -204,9 +203,7 @@ def run(
             k = neighbours_asked(settings[PER_DOUBLING], held)
             memo[FRESH], memo[FOUND] = 1, k
             copy_to(last, x)
-            search(
-                seen, facts, query, distance[:held], least, best, rows[0], near[:k], nearest[:k]
-            )
+            search(seen, facts, query, distance[:held], least, best, rows[0], near[:k], nearest[:k])
             score(state, scratch, plan, member, seen, facts, query, kept)
         copy_to(scores[q, row[FIRST_EXPERT]], kept)
         if labels[q] >= 0 and running[RESTING] == 0:

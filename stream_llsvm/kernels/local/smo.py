@@ -29,7 +29,8 @@ _FLAT = 1e-12
 @kernel
 def squared_distances(points: Array, gram: Array) -> Real:
     """Fill gram with the squared distances of all pairs; returns their mean."""
-    n, total = points.shape[0], 0.0
+    n = points.shape[0]
+    total: Real = 0.0
     for i in range(n):
         gram[i, i] = 0
         a = points[i]
@@ -87,9 +88,7 @@ def value_of(kind: int, precision: Real, x: Array, point: Array) -> Real:
 
 
 @kernel
-def solve(
-    gram: Array, y: Array, most: Array, tolerance: Real, b: Array, gradient: Array
-) -> Real:
+def solve(gram: Array, y: Array, most: Array, tolerance: Real, b: Array, gradient: Array) -> Real:
     """Fill b with the solution for labels y (1 or -1) and bounds C_i (most); returns the bias."""
     n = y.size
     for t in range(n):
@@ -118,7 +117,7 @@ def solve(
         step = (up + gradient[j]) / curve
         room = (most[i] if y[i] > 0 else 0.0) - b[i]
         rest = b[j] - (0.0 if y[j] > 0 else -most[j])
-        step = min(step, min(room, rest))
+        step = min(step, room, rest)
         b[i] = snapped(b[i] + step, y[i], most[i])
         b[j] = snapped(b[j] - step, y[j], most[j])
         row, other = gram[i], gram[j]

@@ -83,7 +83,7 @@ def neighbours_asked(per_doubling: Real, held: int) -> int:
     """K = k log2(N), LAS section III; no more than there are."""
     if held < 2:
         return held
-    return min(held, int(math.ceil(per_doubling * math.log2(held))))
+    return min(held, math.ceil(per_doubling * math.log2(held)))
 
 
 @kernel

@@ -63,9 +63,7 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
             told = (((z_all[order] - z) @ oracle.published.T) ** 2).sum(axis=1)
             np.testing.assert_allclose(told, squared, rtol=1e-3, atol=1e-4)
         machines += own["memo"][kernel.HIT] >= 0
-        np.testing.assert_allclose(
-            kernels.scores[0], oracle.scores(z, order), rtol=2e-3, atol=2e-3
-        )
+        np.testing.assert_allclose(kernels.scores[0], oracle.scores(z, order), rtol=2e-3, atol=2e-3)
         oracle.learn(z, int(label), float(w), order, own["nearest"][:k].astype(float))
         kernels.learn(row, int(label), float(w))
         if oracle.of.metric == FULL:

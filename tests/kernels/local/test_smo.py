@@ -38,7 +38,7 @@ def solved(
     return b, bias, precision, gram
 
 
-def judged(kind: int, x: Array, y: Array, most: Array, precision: float) -> SVC:
+def judged(kind: int, x: NDArray[np.float32], y: Array, most: Array, precision: float) -> SVC:
     """Return scikit-learn's machine for the same problem."""
     machine = SVC(C=1, kernel=NAMES[kind], gamma=precision / 2, tol=1e-8)
     points = x.astype(float) * (np.sqrt(precision) if kind == smo.LINEAR else 1)
