@@ -34,7 +34,8 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/mypy
 
 # Roughly, in minutes on two slow cores: accuracy 1, the committee's 1, reliability 1, delays 6,
-# drift 8 (these three mostly river's forest), ablation 6, warm_start 1, speed 4, the committee's 6.
+# drift 8 (these three mostly river's forest), ablation 6, warm_start 1, speed 4, the committee's 6,
+# local SVMs 10.
 bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee --section committee
@@ -48,6 +49,7 @@ bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/warm_start.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)" --learner committee
+	@$(BIN)/python benchmarks/local_svm.py --data "$(DATA)"
 
 # Asked before anything is installed.
 data-given:
