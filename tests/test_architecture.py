@@ -49,6 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model_file",
         "sparse",
     },
+    "sklearn": {"learners"},
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
     "dashboard": {"anchor_table", "connectors", "engine", "explain", "learners", "memory"},
