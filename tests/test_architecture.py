@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "members": {"kernels", "kmeans"},
     "lanes": {"kernels"},
     "memory": {"kernels", "lanes", "members"},
+    "merging": {"kernels", "members", "memory"},
     "explain": {"kernels", "memory"},
     "anchor_table": {"explain", "kernels", "memory"},
     "learners": {
@@ -46,7 +47,9 @@ MAY_IMPORT: dict[str, set[str]] = {
         "labels",
         "members",
         "memory",
+        "merging",
         "model_file",
+        "names",
         "sparse",
     },
     "sklearn": {"learners"},
