@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "names",
         "sparse",
     },
+    "reference": {"frames", "kernels", "learners"},
     "sklearn": {"learners"},
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
