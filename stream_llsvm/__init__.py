@@ -10,6 +10,7 @@ from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
+from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.learners.saving import load_model
 from stream_llsvm.model_file import ModelFileError
@@ -28,6 +29,8 @@ __all__ = [
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
+    "PegasosClassifier",
+    "PegasosRegressor",
     "SAPLClassifier",
     "Voter",
     "load_model",

@@ -33,7 +33,9 @@ from stream_llsvm.learners.lcc import LCCClassifier as _LCC
 from stream_llsvm.learners.llsvm import LLSVMClassifier as _LLSVM
 from stream_llsvm.learners.memory import MemoryClassifier as _Memory
 from stream_llsvm.learners.options import whole
+from stream_llsvm.learners.pegasos import PegasosClassifier as _Pegasos
 from stream_llsvm.learners.sapl import SAPLClassifier as _SAPL
+from stream_llsvm.learners.scoring import ScoringClassifier
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -52,9 +54,12 @@ __all__ = [
     "LCCClassifier",
     "LLSVMClassifier",
     "MemoryClassifier",
+    "PegasosClassifier",
     "SAPLClassifier",
     "StreamClassifier",
 ]
+
+Learner = LocalClassifier | ScoringClassifier
 
 #: A class that was never seen is as unlikely as this, in a logarithm.
 _IMPOSSIBLE = 1e-12
@@ -80,9 +85,9 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     """
 
-    _learner: ClassVar[type[LocalClassifier]]
+    _learner: ClassVar[type[Learner]]
 
-    def __init_subclass__(cls, learner: type[LocalClassifier], **others: Any) -> None:
+    def __init_subclass__(cls, learner: type[Learner], **others: Any) -> None:
         """Give the subclass a constructor with its learner's options."""
         super().__init_subclass__(**others)
         cls._learner = learner
@@ -202,7 +207,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         centred: NDArray[np.float64] = scores - scores.mean(axis=1, keepdims=True)
         return centred
 
-    def _new(self) -> LocalClassifier:
+    def _new(self) -> Learner:
         options = self.get_params(deep=False)
         del options["epochs"]
         return self._learner(**options)
@@ -312,6 +317,19 @@ class FernsClassifier(StreamClassifier, learner=_Ferns):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> FernsClassifier().fit(X, y).score(X, y)
+    0.9...
+
+    """
+
+
+class PegasosClassifier(StreamClassifier, learner=_Pegasos):
+    """Linear SVM by Pegasos: `stream_llsvm.PegasosClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> PegasosClassifier().fit(X, y).score(X, y)
     0.9...
 
     """

@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model_file",
         "names",
         "sparse",
+        "values",
     },
     "reference": {"frames", "kernels", "learners"},
     "sklearn": {"learners"},

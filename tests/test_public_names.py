@@ -21,6 +21,8 @@ NAMES = [
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
+    "PegasosClassifier",
+    "PegasosRegressor",
     "SAPLClassifier",
     "Voter",
     "load_model",
