@@ -3,6 +3,9 @@
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.keeping import EngineError
 from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
+from stream_llsvm.feature_maps.fourier import FourierFeatures
+from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
+from stream_llsvm.feature_maps.nystroem import OnlineNystroem
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
@@ -24,11 +27,14 @@ __all__ = [
     "EngineError",
     "Explanation",
     "FernsClassifier",
+    "FourierFeatures",
+    "HomogeneousKernelMap",
     "LCCClassifier",
     "LLSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
+    "OnlineNystroem",
     "PegasosClassifier",
     "PegasosRegressor",
     "SAPLClassifier",

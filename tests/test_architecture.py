@@ -53,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "sparse",
         "values",
     },
+    "feature_maps": {"features", "learners", "values"},
     "reference": {"frames", "kernels", "learners"},
     "sklearn": {"learners"},
     "engine": {"connectors", "labels", "learners", "model_file"},
@@ -60,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "dashboard": {"anchor_table", "connectors", "engine", "explain", "learners", "memory"},
     "streams": {"connectors"},
     "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file", "streams"},
-    "__init__": {"engine", "explain", "learners", "model_file"},
+    "__init__": {"engine", "explain", "feature_maps", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")
 SERVERS = ("http.server", "aiohttp", "starlette", "uvicorn", "fastapi", "flask", "tornado")
