@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stream_llsvm.frames import as_matrix
-from stream_llsvm.kernels.coding import CODINGS
+from stream_llsvm.kernels.coding import CODINGS, RECONSTRUCTION
 from stream_llsvm.kernels.dual import descend_dual, heights
 from stream_llsvm.kernels.scaling import scale_rows
 from stream_llsvm.learners.anchored import AnchorClassifier
@@ -289,6 +289,8 @@ def problem_of(model: AnchorClassifier, X: Any) -> Problem:
             "the common machine answers every record beside the anchors, which LL(10) does not "
             'know: choose step_size="paper"'
         )
+    if CODINGS[model.coding] == RECONSTRUCTION:
+        raise ValueError('codes by coding="reconstruction" cannot be read off a model')
     names, matrix = as_matrix(X)
     rows = model._features.encode_many(names, matrix)
     n, born = len(matrix), int(views["running"][0])

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.learners.additive import AdditiveSVMClassifier as _Additive
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.clustered import CSVMClassifier as _CSVM
 from stream_llsvm.learners.committee import CommitteeClassifier as _Committee
 from stream_llsvm.learners.ferns import FernsClassifier as _Ferns
 from stream_llsvm.learners.lcc import LCCClassifier as _LCC
@@ -49,6 +50,7 @@ except ImportError as error:
 
 __all__ = [
     "AdditiveSVMClassifier",
+    "CSVMClassifier",
     "CommitteeClassifier",
     "FernsClassifier",
     "LCCClassifier",
@@ -330,6 +332,19 @@ class PegasosClassifier(StreamClassifier, learner=_Pegasos):
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> PegasosClassifier().fit(X, y).score(X, y)
+    0.9...
+
+    """
+
+
+class CSVMClassifier(StreamClassifier, learner=_CSVM):
+    """One linear SVM per cluster and a global one: `stream_llsvm.CSVMClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> CSVMClassifier(n_clusters=3).fit(X, y).score(X, y)
     0.9...
 
     """

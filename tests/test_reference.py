@@ -186,3 +186,7 @@ def test_models_without_such_a_problem_are_refused() -> None:
     model.learn_one({0: 1.0}, 1)
     with pytest.raises(ValueError, match="common machine"):
         problem_of(model, np.zeros((1, 1)))
+    solved = LLSVMClassifier(coding="reconstruction", l2=1e-2, **PAPER)
+    solved.learn_one({0: 1.0}, 1)
+    with pytest.raises(ValueError, match="cannot be read off"):
+        problem_of(solved, np.zeros((1, 1)))
