@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.names import check_name, sort_key
+from stream_llsvm.sparse import SparseRows
 from stream_llsvm.values import as_number, show
 
 #: A column that the record does not name at all. Infinity is never legal in a record, so the
@@ -268,7 +269,9 @@ class FeatureSpace:
         width = len(self._columns)
         return width > _SMALL and _SPARSE * named < width
 
-    def encode_many(self, names: Iterable[Hashable], matrix: NDArray[np.float64]) -> Row:
+    def encode_many(
+        self, names: Sequence[Hashable], matrix: NDArray[np.float64] | SparseRows
+    ) -> Row:
         """Turn a matrix into rows in the space's column order.
 
         The rows are, to the bit, those that `encode` makes of the same records.
@@ -278,12 +281,14 @@ class FeatureSpace:
         names
             The names of the matrix's columns; those not known are left out.
         matrix
-            (n, number of names), without infinities.
+            (n, number of names), without infinities; or sparse, where a record names only what
+            its row holds.
 
         Returns
         -------
         Row
-            All rows dense or all sparse. Shares the memory of `matrix` when there is nothing
+            All rows dense or all sparse (of a sparse matrix: sparse if records name few of the
+            features on the mean). Shares the memory of `matrix` when there is nothing
             to move.
 
         Examples
@@ -293,6 +298,8 @@ class FeatureSpace:
         array([[-inf,   1.]])
 
         """
+        if isinstance(matrix, SparseRows):
+            return self._encode_sparse(names, matrix)
         columns = np.array([self._columns.get(name, -1) for name in names], dtype=np.int64)
         if matrix.ndim != 2 or matrix.shape[1] != len(columns):
             raise ValueError(f"{len(columns)} names for a matrix of shape {matrix.shape}")
@@ -317,3 +324,21 @@ class FeatureSpace:
         values = np.full((n, width), ABSENT)
         values[:, columns] = matrix
         return _dense(values)
+
+    def _encode_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
+        n, width = len(rows), len(self._columns)
+        # Only the columns that occur: a block of few rows must not pay for all the names.
+        occurring, which = np.unique(rows.columns, return_inverse=True)
+        known = np.array([self._columns.get(names[c], -1) for c in occurring], dtype=np.int64)
+        self.ignored = int(np.count_nonzero(known < 0))
+        columns, values = known[which], rows.values
+        owners = np.repeat(np.arange(n), np.diff(rows.starts))
+        kept = columns >= 0
+        columns, values, owners = columns[kept], values[kept], owners[kept]
+        if not self._is_sparse(-(-len(columns) // max(1, n))):
+            filled = np.full((n, width), ABSENT)
+            filled[owners, columns] = values
+            return _dense(filled)
+        order = np.lexsort((columns, owners))
+        starts = np.searchsorted(owners, np.arange(n + 1))
+        return Row(values[order], columns[order], starts.astype(np.int64))

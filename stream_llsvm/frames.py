@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from stream_llsvm.labels import label_array
 from stream_llsvm.names import check_name
+from stream_llsvm.sparse import NARROW, SparseRows, is_sparse, sparse_rows
 from stream_llsvm.values import as_number, is_missing, refuse_column, show
 
 Names = tuple[Hashable, ...]
-Matrix = NDArray[np.float64]
+Matrix = NDArray[np.float64] | SparseRows
 
 _MATRIX = 2  # dimensions
 
@@ -27,7 +28,8 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
     ----------
     X
         A pandas, polars or pyarrow dataframe (any eager one that narwhals reads), or a 2-D
-        numpy array, whose features are named 0..D-1.
+        numpy array or scipy sparse matrix, whose features are named 0..D-1. Of a sparse matrix
+        with more than 64 columns a record names only what is stored.
 
     Returns
     -------
@@ -35,7 +37,7 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
         The columns' names.
     matrix
         (n, D), C-contiguous; a missing value is NaN, a boolean 0 or 1. It may share the memory
-        of an array given as `X`.
+        of an array given as `X`. A wide sparse matrix stays sparse.
 
     Raises
     ------
@@ -56,6 +58,13 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
            [ 2., nan]])
 
     """
+    if is_sparse(X):
+        if X.ndim != _MATRIX:
+            raise ValueError(f"a sparse matrix of records must be 2-D, got shape {X.shape}")
+        if X.shape[1] > NARROW:
+            return _from_sparse(X)
+        X = X.toarray()
+    matrix: NDArray[np.float64]
     if isinstance(X, np.ndarray):
         names, matrix = _from_array(X)
     else:
@@ -69,7 +78,17 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
     return names, matrix
 
 
-def _from_array(X: NDArray[Any]) -> tuple[Names, Matrix]:
+def _from_sparse(X: Any) -> tuple[Names, SparseRows]:
+    rows = sparse_rows(X)
+    infinite = np.isinf(rows.values)
+    if infinite.any():
+        place = int(np.flatnonzero(infinite)[0])
+        row = int(np.searchsorted(rows.starts, place, side="right")) - 1
+        as_number(int(rows.columns[place]), float(rows.values[place]), row)  # raises
+    return tuple(range(rows.width)), rows
+
+
+def _from_array(X: NDArray[Any]) -> tuple[Names, NDArray[np.float64]]:
     if X.ndim != _MATRIX:
         raise ValueError(
             f"an array of records must be 2-D, got shape {X.shape}: a single record is "
@@ -104,11 +123,12 @@ def _frame(X: Any) -> nw.DataFrame[Any]:
         advice = "put records into a dataframe, or pass them one at a time to the _one methods"
     raise TypeError(
         "records are a pandas, polars or pyarrow dataframe (any eager one that narwhals reads) "
-        f"or a 2-D numpy array; got {type(X).__module__}.{type(X).__qualname__}: {advice}"
+        "or a 2-D numpy array or scipy sparse matrix; got "
+        f"{type(X).__module__}.{type(X).__qualname__}: {advice}"
     )
 
 
-def _from_frame(frame: nw.DataFrame[Any]) -> tuple[Names, Matrix]:
+def _from_frame(frame: nw.DataFrame[Any]) -> tuple[Names, NDArray[np.float64]]:
     names: Names = tuple(frame.columns)
     for name in names:
         check_name(name)
@@ -149,7 +169,7 @@ def like(X: Any, values: Sequence[Any] | NDArray[Any], name: str | None = None) 
     Parameters
     ----------
     X
-        What the user passed: a dataframe or a 2-D array.
+        What the user passed: a dataframe, a 2-D array or a sparse matrix.
     values
         One value for each row.
     name
@@ -167,7 +187,7 @@ def like(X: Any, values: Sequence[Any] | NDArray[Any], name: str | None = None) 
     {7: True, 9: False}
 
     """
-    if isinstance(X, np.ndarray):
+    if isinstance(X, np.ndarray) or is_sparse(X):
         return values if isinstance(values, np.ndarray) else label_array(values)
     frame = _frame(X)
     if isinstance(values, np.ndarray):
@@ -194,7 +214,7 @@ def frame_like(X: Any, columns: Mapping[Any, NDArray[np.float64]]) -> Any:
     Parameters
     ----------
     X
-        What the user passed: a dataframe or a 2-D array.
+        What the user passed: a dataframe, a 2-D array or a sparse matrix.
     columns
         The values by column, such as the probabilities by label.
 
@@ -202,7 +222,8 @@ def frame_like(X: Any, columns: Mapping[Any, NDArray[np.float64]]) -> Any:
     -------
     frame
         A dataframe of the same backend; pandas keeps the columns' names as they are and the
-        index of `X`, other backends need ``str(name)``. For an array, an (n, C) array.
+        index of `X`, other backends need ``str(name)``. For an array or a sparse matrix, an (n, C)
+        array.
 
     Examples
     --------
@@ -213,8 +234,8 @@ def frame_like(X: Any, columns: Mapping[Any, NDArray[np.float64]]) -> Any:
     7   0.25   0.75
 
     """
-    if isinstance(X, np.ndarray):
-        return np.column_stack(list(columns.values())) if columns else np.empty((len(X), 0))
+    if isinstance(X, np.ndarray) or is_sparse(X):
+        return np.column_stack(list(columns.values())) if columns else np.empty((X.shape[0], 0))
     frame = _frame(X)
     pandas_like = frame.implementation.is_pandas_like()
     index = nw.maybe_get_index(frame)

@@ -370,5 +370,8 @@ class Memory:
     def __setstate__(self, state: dict[str, Any]) -> None:
         foretold = state.pop("foretold")
         self.__dict__.update(state)
+        # joblib's workers share a file that nobody may write; a model is its own.
+        self.state = np.require(self.state, requirements=["C", "W", "E"])
+        self.plan = np.require(self.plan, requirements=["C", "W", "E"])
         self._make_scratch()
         self.recall(foretold)

@@ -61,6 +61,7 @@ def as_float(value: Any) -> float:
 def test_columns_of_all_numeric_kinds(frame: Any) -> None:
     names, matrix = as_matrix(frame(MIXED))
     assert names == tuple(MIXED)
+    assert isinstance(matrix, np.ndarray)
     assert matrix.dtype == np.float64
     assert matrix.flags.c_contiguous
     wanted = np.array([[as_float(v) for v in column] for column in MIXED.values()]).T
@@ -99,6 +100,7 @@ def test_arrays(kind: str) -> None:
     names, matrix = as_matrix(np.array([[0, 1], [1, 1]], dtype=kind, order="F"))
     assert names == (0, 1)
     assert all(type(name) is int for name in names)
+    assert isinstance(matrix, np.ndarray)
     assert matrix.dtype == np.float64
     assert matrix.flags.c_contiguous
     assert matrix.tolist() == [[0, 1], [1, 1]]

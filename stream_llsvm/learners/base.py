@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Self
 
 import numpy as np
 from river import base
@@ -22,6 +22,7 @@ from stream_llsvm.explain import (
 )
 from stream_llsvm.features import ABSENT
 from stream_llsvm.learners.many import ManyRecords
+from stream_llsvm.learners.merging import merge
 from stream_llsvm.learners.weights import checked_weight
 from stream_llsvm.model_file import write
 
@@ -186,6 +187,50 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
             voters=voters_of(memory, self._labels.labels),
             members=taken.members,
         )
+
+    def merge(self, others: Iterable[Self], weights: Iterable[float] | None = None) -> Self:
+        """Return one model of several that learned different parts of a stream.
+
+        The models begin as copies of one (a warm-started or a saved one), each learns its own
+        records, and they are merged now and then. The merged model is their mean: weights and
+        positions of an anchor counted by its mass in each, those of cells likewise, scales as if
+        all values had been pooled. What is remembered is the union, the newest as far as the
+        window goes. Ferns whose questions are the same everywhere become their mean; of those
+        drawn anew the most useful one is taken. All models stay as they are, and the order in
+        which they are given makes no difference.
+
+        Parameters
+        ----------
+        others
+            Models of the same class with the same options.
+        weights
+            How much each model counts: this one, then the others; all alike if None.
+
+        Raises
+        ------
+        ValueError
+            If the models are of other kinds or options, or do not share their anchors.
+
+        Examples
+        --------
+        >>> import copy
+        >>> from river import datasets
+        >>> from stream_llsvm import SAPLClassifier
+        >>> records = list(datasets.Phishing())
+        >>> model = SAPLClassifier()
+        >>> for x, y in records[:500]:
+        ...     model.learn_one(x, y)
+        >>> other = copy.deepcopy(model)
+        >>> for x, y in records[500:850]:
+        ...     model.learn_one(x, y)
+        >>> for x, y in records[850:1200]:
+        ...     other.learn_one(x, y)
+        >>> merged = model.merge([other])
+        >>> merged.predict_one(records[0][0])
+        True
+
+        """
+        return merge([self, *others], weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all; `load_model` reads it.

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.frames import as_matrix, frame_like, like
+from stream_llsvm.frames import Matrix, as_matrix, frame_like, like
 from stream_llsvm.labels import LabelSpace, as_labels, label_array
 from stream_llsvm.learners.growing import GrowingModel
 from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.warm_start import History, warm_start
 from stream_llsvm.learners.weights import checked_weights
+from stream_llsvm.sparse import SparseRows
 
 
 class ManyRecords(GrowingModel):
@@ -27,7 +28,8 @@ class ManyRecords(GrowingModel):
         ----------
         X
             Any eager dataframe that narwhals reads (pandas, polars, pyarrow, ...) or a 2-D array,
-            whose features are then named 0, 1, ...
+            whose features are then named 0, 1, ...; or a scipy sparse matrix, whose records name
+            only what is stored (if it has more than 64 columns).
         y
             One label a row.
         w
@@ -68,7 +70,7 @@ class ManyRecords(GrowingModel):
     def _test_then_learn_rows(
         self,
         names: Sequence[Hashable],
-        matrix: NDArray[np.float64],
+        matrix: Matrix,
         labels: Sequence[Hashable],
         importance: NDArray[np.float64],
         sure: NDArray[np.float64] | None = None,
@@ -86,21 +88,25 @@ class ManyRecords(GrowingModel):
             codes[i] = ahead.add(label)
             if codes[i] == known:
                 firsts.add(i)
-        unknown = len(self._features.unknown(names))
-        if unknown or firsts:
+        arriving = self._arriving(names, matrix, importance)
+        if arriving or firsts:
+            unknown = sum(map(len, arriving.values()))
             # Every size on the way, since a model with more classes may have fewer rungs.
             for n_classes in range(max(1, len(self._labels)), len(ahead) + 1):
                 self._refuse_if_too_large(len(self._features) + unknown, n_classes)
-        cuts = sorted({0, *firsts, n})
+        cuts = sorted({0, *firsts, *arriving, n})
+        waiting: list[Hashable] = []
         for begin, end in itertools.pairwise(cuts):
-            brings = bool(unknown) or begin in firsts
+            waiting += arriving.get(begin, ())
+            brings = bool(waiting) or begin in firsts
+            brought = [labels[begin]] if importance[begin] > 0 else []
+            if self._memory is None and not brought:
+                continue
             if brings:
                 # The row is predicted without knowing of the class or the features it brings.
                 first_proba, first = self._proba_of(names, matrix[begin : begin + 1], keep=False)
-                brought = [labels[begin]] if importance[begin] > 0 else []
-                if self._memory is None and not brought:
-                    continue
-                self._make_room(names, brought)
+                self._make_room(waiting, brought)
+                waiting = []
             rows = self._features.encode_many(names, matrix[begin:end])
             memory = self._memory
             assert memory is not None
@@ -116,6 +122,17 @@ class ManyRecords(GrowingModel):
                 sure[part, 0] = proba.max(axis=1)
                 sure[part, 1] = np.where(codes[part] >= 0, truth, 0.0)
         return likeliest
+
+    def _arriving(
+        self, names: Sequence[Hashable], matrix: Matrix, importance: NDArray[np.float64]
+    ) -> dict[int, list[Hashable]]:
+        """Return the features that are new, by the row that brings them."""
+        if not isinstance(matrix, SparseRows):
+            unknown = self._features.unknown(names)
+            return {0: unknown} if unknown and len(matrix) > 0 else {}
+        found = matrix.first_rows(np.flatnonzero(importance > 0))
+        new = {row: self._features.unknown(names[c] for c in at) for row, at in found.items()}
+        return {row: unknown for row, unknown in new.items() if unknown}
 
     def warm_start(self, X: Any, y: Any, epochs: int = 10) -> None:
         """Learn from history first, then go live.
@@ -138,9 +155,14 @@ class ManyRecords(GrowingModel):
         whole("epochs", epochs, 1, 1_000_000)
         names, matrix = as_matrix(X)
         labels = as_labels(y, len(matrix))
+        self._warm_start_rows(names, matrix, labels, epochs)
+
+    def _warm_start_rows(
+        self, names: Sequence[Hashable], matrix: Matrix, labels: Sequence[Hashable], epochs: int
+    ) -> None:
         if len(matrix) == 0:
             return
-        self._make_room(names, labels)
+        self._make_room(_named(names, matrix), labels)
         assert self._memory is not None
         history = History(self._features, names, matrix, self._labels.codes(labels))
         warm_start(self._memory, history, epochs, np.random.default_rng(self.seed))
@@ -172,17 +194,24 @@ class ManyRecords(GrowingModel):
         return frame_like(X, dict(zip(self._labels.labels, proba.T, strict=True)))
 
     def _proba_of(
-        self, names: Sequence[Hashable], matrix: NDArray[np.float64], *, keep: bool = True
+        self, names: Sequence[Hashable], matrix: Matrix, *, keep: bool = True
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         n = len(matrix)
         proba = np.zeros((n, len(self._labels)))
         likeliest = np.full(n, -1, dtype=np.int64)
         if self._memory is not None and n > 0:
-            keep = keep and not self._features.unknown(names)
+            keep = keep and not self._features.unknown(_named(names, matrix))
             rows = self._features.encode_many(names, matrix)
             unlabelled = np.full(n, -1, dtype=np.int64)
             self._memory.run(*rows, unlabelled, None, likeliest, proba, self._threads, keep=keep)
         return proba, likeliest
+
+
+def _named(names: Sequence[Hashable], matrix: Matrix) -> Sequence[Hashable]:
+    """Return the features that a batch names: of a sparse one, those that occur."""
+    if isinstance(matrix, SparseRows):
+        return [names[c] for c in np.unique(matrix.columns)]
+    return names
 
 
 def _decoded(labels: Sequence[Any], codes: NDArray[np.int64]) -> NDArray[Any]:

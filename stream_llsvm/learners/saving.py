@@ -15,11 +15,12 @@ from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
 from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
+from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.model_file import ModelFileError, read
 
 # Only these are ever made from a file: its text is looked up, never imported.
-_KNOWN: dict[str, type[LocalClassifier]] = {
+_KNOWN: dict[str, type[Any]] = {
     c.__name__: c
     for c in (
         CommitteeClassifier,
@@ -31,12 +32,14 @@ _KNOWN: dict[str, type[LocalClassifier]] = {
         MemoryClassifier,
         FernsClassifier,
         LocalSVMClassifier,
+        PegasosClassifier,
+        PegasosRegressor,
     )
 }
 _PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}
 
 
-def load_model(path: str | os.PathLike[str]) -> LocalClassifier:
+def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a model that `save` wrote; it continues as if it had never been saved, to the bit.
 
     Parameters
@@ -61,11 +64,21 @@ def load_model(path: str | os.PathLike[str]) -> LocalClassifier:
     'yes'
 
     """
-    return from_payload(read(path))
+    return _made_of(read(path))
 
 
 def from_payload(payload: Mapping[str, Any]) -> LocalClassifier:
-    """Make a model from what `save` put into the file."""
+    """Make a model from what `save` put into the file: one that an engine can run."""
+    model = _made_of(payload)
+    if not isinstance(model, LocalClassifier):
+        raise ModelFileError(
+            f"the file holds a {type(model).__name__}, which load_model reads, but which is not "
+            "one of the classifiers that the engine and the command work with"
+        )
+    return model
+
+
+def _made_of(payload: Mapping[str, Any]) -> Any:
     for part, expected in _PARTS.items():
         if type(payload.get(part)) is not expected:
             raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")

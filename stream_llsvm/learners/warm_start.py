@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.features import FeatureSpace, Row
+from stream_llsvm.frames import Matrix
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
@@ -30,7 +31,7 @@ class History:
 
     features: FeatureSpace
     names: Sequence[Hashable]
-    matrix: NDArray[np.float64]
+    matrix: Matrix
     codes: NDArray[np.int64]
 
     def blocks(self, order: Order) -> Iterator[tuple[Row, NDArray[np.int64]]]:

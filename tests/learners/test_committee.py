@@ -91,7 +91,7 @@ def test_rows_blocks_and_files_are_the_same_when_ferns_are_drawn_anew(
     for i in range(0, len(X), 97):
         reader.learn_many(X[i : i + 97], y[i : i + 97])
         reader.save(tmp_path / "model")
-        reader = load_model(tmp_path / "model")  # type: ignore[assignment]
+        reader = load_model(tmp_path / "model")
     assert everything(block) == everything(single)
     assert everything(block) == everything(reader)
 

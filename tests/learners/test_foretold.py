@@ -97,7 +97,8 @@ def test_the_answer_is_the_one_of_now(kind: type[LocalClassifier]) -> None:
 def saved_and_loaded(model: LocalClassifier) -> LocalClassifier:
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")
-        return load_model(Path(folder) / "model")
+        loaded: LocalClassifier = load_model(Path(folder) / "model")
+        return loaded
 
 
 @pytest.mark.parametrize(

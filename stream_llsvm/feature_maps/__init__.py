@@ -1,0 +1,1 @@
+"""Kernels as features: river transformers after which a linear machine is a kernel machine."""

@@ -1,0 +1,205 @@
+"""What scikit-learn asks of an estimator, and what its tools make of ours."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import stream_llsvm
+from stream_llsvm import sklearn as face
+from tests.learners.support import SMALL, everything
+
+ALL: list[Any] = [getattr(face, name) for name in face.__all__ if name != "StreamClassifier"]
+KINDS = [kind for kind in ALL if kind._learner in SMALL]
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def small(kind: Any, **options: Any) -> Any:
+    return kind(**SMALL[kind._learner], **options)
+
+
+@parametrize_with_checks([kind() for kind in ALL])  # type: ignore[untyped-decorator]
+def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
+    # None is expected to fail; the one for array API inputs skips itself where that is off.
+    check(estimator)
+
+
+def test_every_local_classifier_has_a_face() -> None:
+    learners = [n for n in stream_llsvm.__all__ if n.endswith("Classifier")]
+    missing = [n for n in learners if n not in face.__all__]
+    assert not missing
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_partial_fit_is_learn_many(kind: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    X, y = X[order], y[order]
+    w = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    estimator = small(kind)
+    river = estimator._learner(**SMALL[estimator._learner])
+    for part in (slice(0, 10), slice(10, 60), slice(60, 150)):
+        estimator.partial_fit(X[part], y[part], classes=[2, 0, 1], sample_weight=w[part])
+        river.learn_many(X[part], y[part], w=w[part])
+    assert everything(estimator.model_) == everything(river)
+    assert estimator.classes_.tolist() == [0, 1, 2]
+    proba = estimator.predict_proba(X)
+    np.testing.assert_array_equal(
+        proba[:, list(river.classes)], river.predict_proba_many(X), "columns in their order"
+    )
+    assert estimator.predict(X).tolist() == river.predict_many(X).tolist()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fit_is_a_warm_start_and_begins_anew(kind: Any) -> None:
+    X, y = load_iris(return_X_y=True)
+    estimator = small(kind, epochs=3).fit(X[::-1], y[::-1]).fit(X, y)
+    river = estimator._learner(**SMALL[estimator._learner])
+    river.warm_start(X, y, epochs=3)
+    assert everything(estimator.model_) == everything(river)
+
+
+def test_a_class_that_has_not_come_yet_is_impossible() -> None:
+    X, y = load_iris(return_X_y=True)
+    estimator = face.SAPLClassifier().partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    proba = estimator.predict_proba(X)
+    assert proba.shape == (150, 3)
+    assert (proba[:, 2] == 0).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert np.isfinite(estimator.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_decisions_agree(kind: Any) -> None:
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    two = small(kind, epochs=2).fit(X, np.where(y, "yes", "no"))
+    assert ((two.decision_function(X) > 0) == (two.predict(X) == "yes")).all()
+    X, y = load_iris(return_X_y=True)
+    three = small(kind, epochs=2).fit(X, y)
+    scores = three.decision_function(X)
+    assert (scores.argmax(axis=1) == three.predict(X)).all()
+    np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
+
+
+def test_in_a_grid_search_over_a_pipeline() -> None:
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    pipe = make_pipeline(StandardScaler(), face.LLSVMClassifier(epochs=3))
+    grid = {"llsvmclassifier__n_anchors": [1, 20], "llsvmclassifier__coding": ["softmax"]}
+    search = GridSearchCV(pipe, grid, cv=3, n_jobs=1).fit(X, y)
+    assert search.best_params_["llsvmclassifier__n_anchors"] == 20
+    assert search.best_score_ > 0.93
+
+
+def test_cross_validation_of_the_committee() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    assert cross_val_score(face.CommitteeClassifier(epochs=3), X, y, cv=3).mean() > 0.93
+
+
+def test_calibration_wraps_it() -> None:
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    wrapped = CalibratedClassifierCV(face.SAPLClassifier(epochs=2), cv=2).fit(X, y)
+    assert wrapped.score(X, y) > 0.9
+
+
+def documents(n: int) -> tuple[list[str], list[str]]:
+    rng = np.random.default_rng(0)
+    words = [f"word{i}" for i in range(400)]
+    texts, labels = [], []
+    for _ in range(n):
+        topic = int(rng.integers(2))
+        own = rng.choice(200, 6) + 200 * topic
+        texts.append(" ".join(words[i] for i in [*own, *rng.integers(0, 400, 4)]))
+        labels.append(["sport", "trade"][topic])
+    return texts, labels
+
+
+def test_text_stays_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a sparse matrix was made dense")
+
+    texts, labels = documents(600)
+    pipe = make_pipeline(TfidfVectorizer(), MaxAbsScaler(), face.SAPLClassifier(epochs=3))
+    for kind in (sparse.csr_matrix, sparse.csr_array):
+        monkeypatch.setattr(kind, "toarray", refuse)
+        monkeypatch.setattr(kind, "todense", refuse)
+    pipe.fit(texts[:400], labels[:400])
+    assert pipe.score(texts[400:], labels[400:]) > 0.9
+
+
+def test_a_narrow_sparse_matrix_is_the_dense_one() -> None:
+    X, y = load_iris(return_X_y=True)
+    X = np.where(X < 1.5, 0.0, X)
+    dense: Any = face.SAPLClassifier(epochs=2).fit(X, y)
+    other: Any = face.SAPLClassifier(epochs=2).fit(sparse.csr_array(X), y)
+    assert everything(dense.model_) == everything(other.model_)
+    np.testing.assert_array_equal(dense.predict_proba(X), other.predict_proba(sparse.csc_matrix(X)))
+
+
+def test_missing_values_are_taken() -> None:
+    X, y = load_iris(return_X_y=True)
+    X[::7, 1] = np.nan
+    assert face.CommitteeClassifier(epochs=3).fit(X, y).score(X, y) > 0.9
+
+
+def test_a_copy_predicts_the_same_and_learns_on() -> None:
+    X, y = load_iris(return_X_y=True)
+    one = face.FernsClassifier().fit(X, y)
+    two = pickle.loads(pickle.dumps(one))
+    for either in (one, two):
+        either.partial_fit(X[:50], y[:50])
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert not hasattr(clone(one), "model_")
+    assert clone(one).get_params() == one.get_params()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_anchors": 0}, "n_anchors must be a whole number"),
+        ({"epochs": 0}, "epochs must be a whole number"),
+        ({"loss": "absolute"}, "loss must be one of"),
+    ],
+)
+def test_bad_options_are_told_when_it_is_fitted(options: dict[str, Any], message: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=message):
+        face.SAPLClassifier(**options).fit(X, y)
+
+
+def test_bad_calls_of_partial_fit() -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        face.SAPLClassifier().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"labels \[2\] are not among classes=\[0 1\]"):
+        face.SAPLClassifier().partial_fit(X, y, classes=[0, 1])
+    begun = face.SAPLClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match="not the same as on the last call"):
+        begun.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match="sample_weight"):
+        begun.partial_fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        face.SAPLClassifier(anchors=3)
+
+
+def test_without_scikit_learn_it_says_what_to_install() -> None:
+    code = "import sys; sys.modules['sklearn'] = None; import stream_llsvm.sklearn"
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert told.returncode != 0
+    assert "pip install 'stream_llsvm[sklearn]'" in told.stderr.splitlines()[-1]
