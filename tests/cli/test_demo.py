@@ -12,16 +12,23 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.support import ROOT, refused, started, wait_for
+from tests.cli import support
+from tests.cli.support import ROOT, refused, started
 
+#: The first to run on a machine compiles the kernels, maybe while others do the same.
+PATIENCE = 300.0
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/")
+
+
+def wait_for(what: Callable[[], Any]) -> None:
+    support.wait_for(what, PATIENCE)
 
 
 class Demo:
@@ -43,7 +50,8 @@ class Demo:
         try:
             return self.get("api/snapshot")
         except urllib.error.HTTPError as error:
-            assert error.code in (404, 503), error  # nothing to see yet
+            with error:
+                assert error.code == 409, error  # nothing to see yet
             return {}
 
     def records(self) -> int:
