@@ -70,7 +70,9 @@ def settled(run: Live, records: int) -> dict[str, Any]:
 
 def test_a_run_with_labels() -> None:
     with live(rows(500), CommitteeClassifier()) as run:
-        frame = settled(run, 500)
+        settled(run, 500)
+        frame = run.until(lambda f: f["model"] and f["model"]["whys"][0]["record"] == 500)
+        check(frame)
         status = frame["status"]
         assert (status["model"], status["source"]) == ("CommitteeClassifier", "a list")
         assert (status["predicted"], status["learned"]) == (500, 500)
@@ -86,7 +88,6 @@ def test_a_run_with_labels() -> None:
         assert sorted(frame["confusion"]["classes"]) == ["c0", "c1"]
         assert sum(map(sum, frame["confusion"]["table"])) == 499  # no answer to the first record
         assert frame["confusion"]["table"] == frame["confusion"]["cumulative"]
-        assert frame["model"]["whys"][0]["record"] == 500
 
 
 def test_when_a_class_was_first_seen() -> None:
