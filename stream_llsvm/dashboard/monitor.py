@@ -105,6 +105,7 @@ class Monitor:
         self._began = time.monotonic()
         self._rated = (self._began, engine.progress.counts["records"])
         self._become("starting")
+        self.want()  # the first batch may compile for long: there is something to show meanwhile
         self._look(engine)
 
     def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:

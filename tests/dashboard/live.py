@@ -110,7 +110,7 @@ class Live:
     def finish(self) -> None:
         """Let the run end."""
         self.source.over.set()
-        self.thread.join(timeout=60)
+        self.thread.join(timeout=240)
         assert not self.thread.is_alive()
 
 
@@ -135,11 +135,11 @@ def live(
         finally:
             engine.stop()
             source.over.set()
-            running.thread.join(timeout=60)
+            running.thread.join(timeout=240)
             running.client.close()
 
 
-def wait_for(what: Callable[[], Any], timeout: float = 60.0) -> None:
+def wait_for(what: Callable[[], Any], timeout: float = 240.0) -> None:
     """Return when something has become true."""
     end = time.monotonic() + timeout
     while not what():

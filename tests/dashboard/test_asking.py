@@ -24,7 +24,7 @@ JSON = {"Content-Type": "application/json"}
 @pytest.fixture(scope="module")
 def run() -> Any:
     with live(rows(300, classes=3), CommitteeClassifier()) as running:
-        running.until(lambda frame: frame["status"]["records"] == 300)
+        running.until(lambda frame: frame["status"]["records"] == 300 and frame["model"])
         yield running
 
 
@@ -230,4 +230,4 @@ def test_other_models_of_river_predict_and_cannot_explain() -> None:
         answer = running.post("/api/explain", {"record": {"x": 1.0}})
         assert answer.status_code == 400
         assert "GaussianNB cannot say why" in answer.json()["error"]
-        assert running.snapshot()["model"]["mixture"] == []
+        assert running.until(lambda frame: frame["model"])["model"]["mixture"] == []

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from typing import Any
 
 import pytest
-from river import dummy, naive_bayes
+from river import base, dummy, naive_bayes
 
 from stream_llsvm import CommitteeClassifier, EngineError
 from stream_llsvm.engine.checkpoints import Checkpoints
@@ -69,7 +70,9 @@ def settled(run: Live, records: int) -> dict[str, Any]:
 
 def test_a_run_with_labels() -> None:
     with live(rows(500), CommitteeClassifier()) as run:
-        frame = settled(run, 500)
+        settled(run, 500)
+        frame = run.until(lambda f: f["model"] and f["model"]["whys"][0]["record"] == 500)
+        check(frame)
         status = frame["status"]
         assert (status["model"], status["source"]) == ("CommitteeClassifier", "a list")
         assert (status["predicted"], status["learned"]) == (500, 500)
@@ -85,7 +88,6 @@ def test_a_run_with_labels() -> None:
         assert sorted(frame["confusion"]["classes"]) == ["c0", "c1"]
         assert sum(map(sum, frame["confusion"]["table"])) == 499  # no answer to the first record
         assert frame["confusion"]["table"] == frame["confusion"]["cumulative"]
-        assert frame["model"]["whys"][0]["record"] == 500
 
 
 def test_when_a_class_was_first_seen() -> None:
@@ -317,3 +319,25 @@ def test_a_snapshot_before_the_run_begins_is_refused(monkeypatch: pytest.MonkeyP
         assert run.get("/healthz").json()["state"] == "starting"
         assert run.get("/api/history").json() == {"points": {}, "events": []}
         run.client.close()
+
+
+def test_there_is_something_to_show_before_the_first_batch_is_through() -> None:
+    slow = threading.Event()
+
+    class Slow(base.Classifier):
+        def learn_one(self, x: Any, y: Any) -> None:
+            pass
+
+        def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
+            slow.wait(60)
+            return {"c0": 1.0}
+
+    try:
+        with live(rows(10), Slow()) as run:
+            frame = run.snapshot()
+            check(frame)
+            assert frame["status"]["state"] == "starting"
+            slow.set()
+            settled(run, 10)
+    finally:
+        slow.set()

@@ -156,4 +156,4 @@ def test_recent_records_are_bounded_however_they_come() -> None:
             run.until(lambda frame: frame["status"]["records"] == 3_000)
             kept = run.page.monitor._recent
             assert sum(len(taken.batch) for taken in kept) - len(kept[0].batch) < _RECENT
-            run.until(lambda frame: frame["model"]["whys"][0]["record"] == 3_000)
+            run.until(lambda f: f["model"] and f["model"]["whys"][0]["record"] == 3_000)
