@@ -63,7 +63,7 @@ export class LineChart {
       {
         width: this.box.clientWidth,
         height: this.height,
-        padding: [10, 8, 0, 0],
+        padding: [10, 18, 0, 0],
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
         scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.bounds(low, high) } },
@@ -188,6 +188,7 @@ export function ofDecades(low, high) {
 export function ofShares(low, high) {
   if (low === null || high === null) return [0, 1];
   const step = high - low > 0.4 ? 0.2 : 0.1;
-  const from = Math.floor((low - 0.005) / step) * step;
+  const least = Math.floor((low - 0.005) / step) * step;
+  const from = low >= 0 ? Math.max(0, least) : least;
   return [from, Math.min(1, Math.max(from + step, Math.ceil((high + 0.005) / step) * step)) + 0.002];
 }
