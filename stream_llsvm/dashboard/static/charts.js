@@ -70,7 +70,7 @@ export class LineChart {
         axes: [
           { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
             values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
-          { ...axis, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
+          { ...axis, grid: { ...axis.grid, ...(this.log ? { filter: decades } : {}) }, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
         ],
         series: [
           {},
@@ -183,6 +183,9 @@ export function ofDecades(low, high) {
   if (!(low > 0) || !(high > 0)) return [1e-6, 1];
   return [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high * 1.001))];
 }
+
+/** Of an axis' steps only the powers of ten. */
+const decades = (_, steps) => steps.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-6 ? v : null));
 
 /** Bounds of shares, on steps that do not jump with every value. */
 export function ofShares(low, high) {
