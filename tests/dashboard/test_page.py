@@ -308,6 +308,15 @@ def test_memory_stays_flat_over_ten_thousand_frames(browser: Browser) -> None:
             page.locator(f'body[data-frame="{end - 1}"]').wait_for(
                 state="attached", timeout=120_000
             )
+            # However fast they came: what drawing compiles is compiled before it is weighed.
+            page.evaluate(
+                """async () => {
+                  for (let i = 0; i < 100; i++) {
+                    document.dispatchEvent(new Event("themechange"));
+                    await new Promise(requestAnimationFrame);
+                  }
+                }"""
+            )
             session.send("HeapProfiler.collectGarbage")
             used: float = session.send("Runtime.getHeapUsage")["usedSize"]
             return used
@@ -315,7 +324,7 @@ def test_memory_stays_flat_over_ten_thousand_frames(browser: Browser) -> None:
         wait_for(lambda: server.listeners() > 0)
         early = replayed(0, 1_000)
         late = replayed(1_000, 10_000)
-        assert late < 1.1 * early
+        assert late < 1.1 * early, (early, late)
         assert int(page.locator("body").get_attribute("data-points") or 0) <= 4_000
         assert int(page.locator("body").get_attribute("data-frames") or 0) == 10_000
         assert not faults
