@@ -24,6 +24,7 @@ from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
 from stream_llsvm.cli.models import short_names
 from stream_llsvm.cli.peers import PEERS, Labels
+from stream_llsvm.cli.reporting import check_place, record, write_report
 from stream_llsvm.cli.telling import print_json
 from stream_llsvm.connectors.base import Batch, SourceError
 from stream_llsvm.engine.learner import Learner
@@ -73,10 +74,16 @@ def evaluate(
     max_records: int | None,
     *,
     as_json: bool,
+    report: str | None = None,
 ) -> int:
-    """Score the learners and print a table; return the exit code."""
+    """Score the learners and print a table; return the exit code.
+
+    With a report, the first learner runs once more, and what was to be seen of it is written.
+    """
     if data == "-":
         raise MistakeError("evaluate reads its records several times: name a file, not -")
+    if report is not None:
+        check_place(report)
     options = dict(given) | {"from": [data]}
     if "label" not in options and not is_svmlight(data, given):
         raise MistakeError("say which column is the label: --label name")
@@ -105,6 +112,13 @@ def evaluate(
         code = INTERRUPTED
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
+    if report is not None and code == 0:
+        source = make_source(options)
+        try:
+            made = record(source, entrants[0].make(stream.labels), stream.records, max_records)
+        finally:
+            source.close()
+        write_report(report, made, rows)
     told = {"records": stream.records, "rejected": stream.rejected}
     if as_json:
         print_json({"data": data, **told, "classes": len(stream.labels), "models": rows})

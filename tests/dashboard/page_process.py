@@ -1,4 +1,4 @@
-"""A process with a real engine and its page: ``python page_process.py PORT [FOLDER OF CHECKPOINTS]``.
+"""A real engine and its page: ``python page_process.py PORT [FOLDER OF CHECKPOINTS]``.
 
 Each line on its standard input is an order: "drift" turns the labels round, "stop" ends the run.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -67,7 +68,9 @@ def test_a_run_with_all_that_can_be_shown(browser: Browser) -> None:
         assert not faults
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1440, False), (1440, True), (375, False), (375, True)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1440, False), (1440, True), (375, False), (375, True)]
+)
 def test_wide_and_narrow_light_and_dark(browser: Browser, width: int, dark: bool) -> None:
     run = Run(late=True)
     with (
@@ -92,7 +95,12 @@ def test_names_are_only_text(browser: Browser, width: int) -> None:
         replaying(run.history(250)) as server,
         opened(browser, server.address, width=width) as (page, faults),
     ):
-        named = {"source": HOSTILE[0], "model": HOSTILE[1], "state": "recovering", "text": HOSTILE[2]}
+        named = {
+            "source": HOSTILE[0],
+            "model": HOSTILE[1],
+            "state": "recovering",
+            "text": HOSTILE[2],
+        }
         frame = run.frame(250, reasons={name: 1 for name in HOSTILE}, **named)
         frame["events"] = [
             {"id": i, "time": run.time(i), "record": i, "kind": name, "text": name}
@@ -101,7 +109,7 @@ def test_names_are_only_text(browser: Browser, width: int) -> None:
         frame["dead_letters"] = [{"place": n, "reason": n, "detail": n} for n in HOSTILE]
         frame["lag"] = {name: 1 for name in HOSTILE}
         shown(server, page, frame)
-        assert page.locator("#source").inner_text() == HOSTILE[0]
+        assert page.locator("#source").inner_text() == HOSTILE[0][-36:]
         page.locator("#why-list button").nth(1).click()
         page.locator("#ground").press("ArrowRight")
         expect(page.locator("#anchor-told h3")).to_contain_text("Anchor")
@@ -166,8 +174,12 @@ def test_a_new_class_is_marked(browser: Browser) -> None:
 def test_the_state_is_told_in_words(browser: Browser) -> None:
     run = Run()
     with replaying() as server, opened(browser, server.address) as (page, _):
-        words = [("waiting", "Waiting for records"), ("recovering", "Recovering"),
-                 ("stopped", "Stopped"), ("failed", "Failed")]  # fmt: skip
+        words = [
+            ("waiting", "Waiting for records"),
+            ("recovering", "Recovering"),
+            ("stopped", "Stopped"),
+            ("failed", "Failed"),
+        ]
         for i, (state, word) in enumerate(words):
             shown(server, page, run.frame(10 + i, state=state, text="the disk is full"))
             expect(page.locator("#state-word")).to_have_text(word)
@@ -265,7 +277,7 @@ def test_points_are_bounded_and_cover_the_run(browser: Browser) -> None:
     assert records == sorted(set(records))
     assert records[0] == 0
     assert records[-1_000:] == list(range(49_000, 50_000))
-    gaps = [b - a for a, b in zip(records, records[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(records)]
     assert max(gaps) <= 64
     assert told["members"] == [-n for n in records]
     assert 400 <= told["all"] <= 801
@@ -284,10 +296,27 @@ def test_memory_stays_flat_over_ten_thousand_frames(browser: Browser) -> None:
                 time, n = run.time(i), 100 * i
                 server.send(
                     frame
-                    | {"id": i, "time": time, "point": frame["point"] | {"time": time, "records": n},
-                       "events": [{"id": i, "time": time, "record": n, "kind": "drift", "text": "x"}]}
-                )  # fmt: skip
-            page.locator(f'body[data-frame="{end - 1}"]').wait_for(state="attached", timeout=120_000)
+                    | {
+                        "id": i,
+                        "time": time,
+                        "point": frame["point"] | {"time": time, "records": n},
+                        "events": [
+                            {"id": i, "time": time, "record": n, "kind": "drift", "text": "x"}
+                        ],
+                    }
+                )
+            page.locator(f'body[data-frame="{end - 1}"]').wait_for(
+                state="attached", timeout=120_000
+            )
+            # However fast they came: what drawing compiles is compiled before it is weighed.
+            page.evaluate(
+                """async () => {
+                  for (let i = 0; i < 100; i++) {
+                    document.dispatchEvent(new Event("themechange"));
+                    await new Promise(requestAnimationFrame);
+                  }
+                }"""
+            )
             session.send("HeapProfiler.collectGarbage")
             used: float = session.send("Runtime.getHeapUsage")["usedSize"]
             return used
@@ -295,7 +324,7 @@ def test_memory_stays_flat_over_ten_thousand_frames(browser: Browser) -> None:
         wait_for(lambda: server.listeners() > 0)
         early = replayed(0, 1_000)
         late = replayed(1_000, 10_000)
-        assert late < 1.1 * early
+        assert late < 1.1 * early, (early, late)
         assert int(page.locator("body").get_attribute("data-points") or 0) <= 4_000
         assert int(page.locator("body").get_attribute("data-frames") or 0) == 10_000
         assert not faults

@@ -89,7 +89,9 @@ def test_a_run_is_seen_as_it_goes(browser: Browser) -> None:
             ages = []
             for _ in range(10):
                 page.wait_for_timeout(200)
-                ages.append(time.time() - float(page.locator("body").get_attribute("data-time") or 0))
+                ages.append(
+                    time.time() - float(page.locator("body").get_attribute("data-time") or 0)
+                )
             assert sorted(ages)[5] < 1.0
             order(process, "drift")
             chart = page.locator("#accuracy .chart")
@@ -109,7 +111,10 @@ def test_a_run_is_seen_as_it_goes(browser: Browser) -> None:
 
 @pytest.mark.parametrize(("width", "dark"), [(1440, True), (375, False)])
 def test_wide_and_narrow(browser: Browser, width: int, dark: bool) -> None:
-    with running() as process, opened(browser, address(process), width=width, dark=dark) as (page, faults):
+    with (
+        running() as process,
+        opened(browser, address(process), width=width, dark=dark) as (page, faults),
+    ):
         learned(page)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width
@@ -123,26 +128,25 @@ def test_a_server_that_was_killed_comes_back_and_the_gap_is_filled(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with running(port, tmp_path) as first:
-        with opened(browser, address(first)) as (page, _):
-            learned(page)
-            wait_for(lambda: any(tmp_path.glob("checkpoint-*.llsvm")))
-            page.wait_for_timeout(1_500)
-            first.kill()
-            first.wait()
-            expect(page.locator("#state-word")).to_have_text("Connection lost", timeout=10_000)
-            before = records(page)
-            with running(port, tmp_path) as second:
-                there = address(second)
-                # It is on its way before the page finds it: this is the gap.
-                wait_for(lambda: httpx.get(f"{there}healthz").status_code == 200)
-                expect(page.locator("#state-word")).to_have_text("Running", timeout=_SLOW)
-                expect(page.locator("#events")).to_contain_text("continued")
-                wait_for_records(page, before)
-                gap = httpx.get(f"{there}api/history").json()["points"]["time"]
-                expect(page.locator("body")).not_to_have_attribute("data-points", "0")
-                kept = page.evaluate("document.body.dataset.points")
-                assert int(kept) > len([t for t in gap if t < time.time() - 1])
+    with running(port, tmp_path) as first, opened(browser, address(first)) as (page, _):
+        learned(page)
+        wait_for(lambda: any(tmp_path.glob("checkpoint-*.llsvm")))
+        page.wait_for_timeout(1_500)
+        first.kill()
+        first.wait()
+        expect(page.locator("#state-word")).to_have_text("Connection lost", timeout=10_000)
+        before = records(page)
+        with running(port, tmp_path) as second:
+            there = address(second)
+            # It is on its way before the page finds it: this is the gap.
+            wait_for(lambda: httpx.get(f"{there}healthz").status_code == 200)
+            expect(page.locator("#state-word")).to_have_text("Running", timeout=_SLOW)
+            expect(page.locator("#events")).to_contain_text("continued")
+            wait_for_records(page, before)
+            gap = httpx.get(f"{there}api/history").json()["points"]["time"]
+            expect(page.locator("body")).not_to_have_attribute("data-points", "0")
+            kept = page.evaluate("document.body.dataset.points")
+            assert int(kept) > len([t for t in gap if t < time.time() - 1])
 
 
 def wait_for_records(page: Page, before: int) -> None:

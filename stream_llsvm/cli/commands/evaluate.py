@@ -25,6 +25,9 @@ def command(
         str | None, Option(help="river's, beside them: logreg,arf,knn,majority,nochange.")
     ] = None,
     max_records: Annotated[int | None, Option(min=1, help="Only the first so many.")] = None,
+    report: Annotated[
+        str | None, Option(help="Write the first one's run as a page to this file.")
+    ] = None,
     json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
 ) -> int:
     """Evaluate models on a file."""
@@ -33,4 +36,4 @@ def command(
 
     entrants = chosen(models, against or "")
     given = asked_for(label=label, ignore=ignore, format=format_)
-    return evaluate(data, given, entrants, max_records, as_json=json)
+    return evaluate(data, given, entrants, max_records, as_json=json, report=report)

@@ -71,7 +71,13 @@ class Page {
     requestAnimationFrame(() => {
       this.asked = false;
       this.seen = null;
-      for (const draw of this.panels) draw();
+      for (const draw of this.panels) {
+        try {
+          draw();
+        } catch (error) {
+          console.error(error); // one panel's fault leaves the others as they are
+        }
+      }
       const told = this.frame;
       if (!told) return;
       mark(document.body, "data-frame", told.id);

@@ -63,14 +63,14 @@ export class LineChart {
       {
         width: this.box.clientWidth,
         height: this.height,
-        padding: [10, 8, 0, 0],
+        padding: [10, 18, 0, 0],
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
         scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.bounds(low, high) } },
         axes: [
           { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
             values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
-          { ...axis, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
+          { ...axis, grid: { ...axis.grid, ...(this.log ? { filter: decades } : {}) }, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
         ],
         series: [
           {},
@@ -184,10 +184,14 @@ export function ofDecades(low, high) {
   return [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high * 1.001))];
 }
 
+/** Of an axis' steps only the powers of ten. */
+const decades = (_, steps) => steps.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-6 ? v : null));
+
 /** Bounds of shares, on steps that do not jump with every value. */
 export function ofShares(low, high) {
   if (low === null || high === null) return [0, 1];
   const step = high - low > 0.4 ? 0.2 : 0.1;
-  const from = Math.floor((low - 0.005) / step) * step;
+  const least = Math.floor((low - 0.005) / step) * step;
+  const from = low >= 0 ? Math.max(0, least) : least;
   return [from, Math.min(1, Math.max(from + step, Math.ceil((high + 0.005) / step) * step)) + 0.002];
 }

@@ -1,7 +1,7 @@
 // What happened, newest first, and the first records that were refused.
 
 import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
-import { brief, clock, count } from "page/numbers.js";
+import { brief, clock, count, tail } from "page/numbers.js";
 
 const MOST = 100;
 const KINDS = { drift: "bad", "checkpoint failed": "bad", better: "good", failed: "bad" };
@@ -27,7 +27,7 @@ export function logPanel(page) {
     shown(byId("letters-body"), letters.length > 0);
     table(byId("letters"), "Refused records", ["Where", "Reason", "Detail"],
       letters.slice(0, MOST).map((letter) => [
-        { text: brief(letter.place, 60), title: letter.place, head: true },
+        { text: tail(letter.place, 40), title: letter.place, head: true },
         { text: letter.reason, title: letter.reason }, { text: letter.detail, title: letter.detail }]));
   };
 }

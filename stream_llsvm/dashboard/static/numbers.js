@@ -75,10 +75,18 @@ export function bytes(value) {
   return value < 1e6 ? `${trim(value / 1e3)} kB` : `${trim(value / 1e6)} MB`;
 }
 
-/** The first characters of a name that may be long. */
+/** The first characters of a name that may be long; nothing in it turns the text around it. */
 export function brief(name, most = 24) {
-  const all = [...String(name)];
-  return all.length <= most ? all.join("") : `${all.slice(0, most - 1).join("")}\u2026`;
+  const plain = String(name).replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
+  if (!plain.trim()) return "(no name)";
+  const all = [...plain];
+  return all.length <= most ? plain : `${all.slice(0, most - 1).join("")}\u2026`;
+}
+
+/** The last characters of a place that may be long: what is at its end tells most. */
+export function tail(name, most = 30) {
+  const all = [...brief(name, Infinity)];
+  return all.length <= most ? all.join("") : `\u2026${all.slice(1 - most).join("")}`;
 }
 
 function trim(value) {

@@ -1,7 +1,7 @@
 // The state of the run in a word, and the numbers one looks at first.
 
 import { byId, el, fill, mark, say, shown } from "page/dom.js";
-import { clock, compact, count, percent, span } from "page/numbers.js";
+import { clock, compact, count, percent, span, tail } from "page/numbers.js";
 
 const WORDS = {
   connecting: "Connecting", starting: "Starting", running: "Running", waiting: "Waiting for records",
@@ -24,7 +24,7 @@ export function statusPanel(page) {
     say(byId("trouble"), trouble);
     if (!status) return;
     const source = status.source || "a stream";
-    mark(say(byId("source"), source), "title", source);
+    mark(say(byId("source"), tail(source, 36)), "title", source);
     mark(say(byId("model"), status.model), "title", status.model);
     const accuracy = page.frame.scores?.windowed?.accuracy;
     const heading = accuracy === undefined ? WORDS[state] : percent(accuracy);

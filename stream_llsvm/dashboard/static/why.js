@@ -2,7 +2,7 @@
 
 import { byId, el, empty, fill, mark, say } from "page/dom.js";
 import { askPanel } from "page/ask.js";
-import { brief, percent } from "page/numbers.js";
+import { brief, percent, tail } from "page/numbers.js";
 import { tellWhy } from "page/telling.js";
 
 /** Draw the list of answers and what is behind the one that was chosen. */
@@ -61,7 +61,7 @@ export function whyPanel(page) {
       const told = right === false ? `${brief(why.label, 16)}, was ${brief(why.truth, 16)}` : brief(why.label);
       mark(say(answer, told), "title", right === false ? `${why.label}, was ${why.truth}` : why.label);
       say(sure, percent(why.sure, 0));
-      mark(say(place, brief(why.place || `record ${why.record}`, 32)), "title", why.place);
+      mark(say(place, tail(why.place || `record ${why.record}`)), "title", why.place);
     });
     const asked = ask();
     tellWhy(byId("why-told"), open);
