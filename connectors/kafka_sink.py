@@ -168,6 +168,11 @@ class KafkaSink:
     def __repr__(self) -> str:
         return f"KafkaSink({self._sender.topic!r} at {','.join(self._sender.settings.servers)!r})"
 
+    @property
+    def transactional(self) -> bool:
+        """Whether results become visible with a commit only."""
+        return self._id is not None
+
     def write(self, results: Sequence[Result]) -> None:
         """Take results in order; begins a transaction if there is none and one is wanted."""
         if self._id is not None:

@@ -22,7 +22,7 @@ from stream_llsvm.connectors.base import (
     Result,
     Sink,
     Source,
-    TransactionalSink,
+    transactional,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.keeping import EngineError, continued, saved
@@ -212,7 +212,7 @@ class Engine:
         a crash between the two, the position that the broker keeps tells which one holds.
         """
         assert self.checkpoints is not None
-        sink = self.sink if isinstance(self.sink, TransactionalSink) else None
+        sink = transactional(self.sink)
         self._flush()
         try:
             number = self.checkpoints.write(saved(self), wait=wait or sink is not None)

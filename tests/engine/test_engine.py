@@ -211,6 +211,8 @@ def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
 class Committed(Kept):
     """Shows results with a commit, and keeps the position; it outlives the runs."""
 
+    transactional = True
+
     def __init__(self) -> None:
         super().__init__()
         self.shown: list[Result] = []

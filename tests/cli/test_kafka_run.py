@@ -1,0 +1,63 @@
+"""``run`` between two topics, as a process of its own: stopped, it goes on with the next record."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.support import newest, started, told, wait_for
+from tests.cli.test_signals import SMALL, ended
+from tests.connectors.kafka_support import Kafka
+
+RECORDS = 20_000
+
+
+def values(n: int) -> list[bytes]:
+    """Return records of two features and a label."""
+    chance = random.Random(0)
+    pairs = [(chance.gauss(0, 1), chance.gauss(0, 1)) for _ in range(n)]
+    return [json.dumps({"a": a, "b": b, "y": int(a * b > 0)}).encode() for a, b in pairs]
+
+
+def arguments(kafka: Kafka, source: str, *more: Any) -> list[Any]:
+    return ["run", "--from", f"kafka://{kafka.servers}/{source}", "--label", "y", *SMALL, *more]
+
+
+def places(kafka: Kafka, topic: str) -> list[str]:
+    return [json.loads(record.value)["place"] for record in kafka.everything(topic)]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_stopped_pipeline_goes_on_with_the_very_next_record(
+    kafka: Kafka, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    source, target, folder = kafka.topic(), kafka.topic(), tmp_path / "kept"
+    kafka.send(source, values(RECORDS))
+    more = ["--to", f"kafka://{kafka.servers}/{target}", "--checkpoints", folder]
+    more += ["--every", 3600, "--max-batch", 100]  # the only checkpoint is that of the signal
+    process = started(*arguments(kafka, source, *more, "--json"))
+    try:
+        wait_for(lambda: process.poll() is not None or places(kafka, target))
+    finally:
+        process.send_signal(number)
+    status, out, err = ended(process)
+    assert status == code, err
+    first = json.loads(out)
+    assert first["stopped_by"] == number.name
+    learned = first["learned"]
+    assert 0 < learned < RECORDS, "it was over before it was stopped"
+    kept = newest(folder)
+    assert kept["position"] == {source: {"0": learned}}
+    assert kept["progress"]["counts"]["learned"] == learned
+    assert places(kafka, target) == [f"{source}/0@{i}" for i in range(learned)]
+    model, alone = tmp_path / "model.llsvm", tmp_path / "alone.llsvm"
+    rest = ["--max-records", RECORDS - learned, "--save", model]
+    assert told(*arguments(kafka, source, *more, *rest))["learned"] == RECORDS
+    assert places(kafka, target) == [f"{source}/0@{i}" for i in range(RECORDS)]
+    told(*arguments(kafka, source, "--max-records", RECORDS, "--save", alone))
+    assert model.read_bytes() == alone.read_bytes()
