@@ -299,7 +299,7 @@ class KafkaSource:
         where = f"{one.topic}/{one.partition}"
         text = f"Kafka: {where} lost data: offset {wanted} is wanted, {first} to {end} are there"
         if self._on_lost_data == "stop":
-            hint = "on_lost_data='earliest' goes on with what is left"
+            hint = "on_lost_data='earliest' (--on-lost-data earliest) goes on with what is left"
             raise SourceError(f"{text}; {hint}")
         log.warning("%s; going on at %d", text, first)
         self.lost += max(0, first - wanted)

@@ -116,9 +116,7 @@ def make_model(settings: Settings) -> Any:
     return models.make(given.get("class", models.USUAL), options)
 
 
-def make_engine(
-    settings: Settings, sink: Sink | None, on_error: Callable[[OSError], None], stack: ExitStack
-) -> Engine:
+def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.
@@ -138,7 +136,7 @@ def make_engine(
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
     try:
         if kept is not None:
-            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), on_error)
+            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
         engine = Engine(source, model, sink=sink, **how)

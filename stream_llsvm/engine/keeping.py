@@ -54,6 +54,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         try:
             checkpoints.write(saved(engine), wait=True)
         except OSError as error:
+            checkpoints.failed.clear()
             raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
         return
     for text in found.skipped:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 
@@ -48,6 +49,7 @@ class Waiting:
         self.records: OrderedDict[Hashable, Guess] = OrderedDict()
         self.labels: OrderedDict[Hashable, tuple[Any, float]] = OrderedDict()
         self.counts = dict.fromkeys(self.COUNTERS, 0)
+        self._now = -inf
 
     def record(self, key: Hashable, guess: Guess) -> tuple[Any] | None:
         """Let a record wait; returns its label, in a tuple, if that has come already."""
@@ -76,6 +78,9 @@ class Waiting:
         return None
 
     def _expire(self, now: float) -> None:
+        if now < self._now:
+            self._set_back(now)
+        self._now = now
         while self.records:
             oldest = next(iter(self.records.values()))
             if len(self.records) <= self.most and now - oldest.at <= self.longest:
@@ -88,6 +93,18 @@ class Waiting:
                 break
             self.labels.popitem(last=False)
             self.counts["orphaned"] += 1
+
+    def _set_back(self, now: float) -> None:
+        """After the clock was set back, let what came later by it have come just now.
+
+        Otherwise one moment with a wrong clock would keep all that waits for as long as it erred.
+        """
+        for key, guess in self.records.items():
+            if guess.at > now:
+                self.records[key] = guess._replace(at=now)
+        for key, (label, at) in self.labels.items():
+            if at > now:
+                self.labels[key] = (label, now)
 
     def report(self) -> dict[str, int]:
         """Return the counters, and how many wait now."""
@@ -106,3 +123,6 @@ class Waiting:
         self.records = OrderedDict((key, Guess(*guess)) for key, *guess in payload["records"])
         self.labels = OrderedDict((key, tuple(label)) for key, *label in payload["labels"])
         self.counts = dict(payload["counts"])
+        came = [guess.at for guess in self.records.values()]
+        came += [at for _, at in self.labels.values()]
+        self._now = max(came, default=-inf)

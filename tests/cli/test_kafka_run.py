@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import newest, started, told, wait_for
+from tests.cli.support import newest, refused, run, started, told, wait_for
 from tests.cli.test_signals import SMALL, ended
 from tests.connectors.kafka_support import Kafka
 
@@ -61,3 +61,26 @@ def test_a_stopped_pipeline_goes_on_with_the_very_next_record(
     assert places(kafka, target) == [f"{source}/0@{i}" for i in range(RECORDS)]
     told(*arguments(kafka, source, "--max-records", RECORDS, "--save", alone))
     assert model.read_bytes() == alone.read_bytes()
+
+
+def test_lost_data_stops_a_run_unless_it_may_go_on(kafka: Kafka, tmp_path: Path) -> None:
+    source, folder = kafka.topic(), tmp_path / "kept"
+    kafka.send(source, values(300))
+    more = ["--checkpoints", folder, "--max-batch", 100]
+    assert told(*arguments(kafka, source, *more, "--max-records", 100))["learned"] == 100
+    kafka.delete_below(source, 250)
+    complaint = refused(*arguments(kafka, source, *more))
+    assert f"{source}/0 lost data: offset 100 is wanted, 250 to 300 are there" in complaint
+    assert "--on-lost-data earliest" in complaint
+    rest = ["--max-records", 50, "--on-lost-data", "earliest"]
+    assert told(*arguments(kafka, source, *more, *rest))["learned"] == 150
+
+
+def test_a_misspelled_label_is_told_of(kafka: Kafka) -> None:
+    source = kafka.topic()
+    kafka.send(source, values(120))
+    given = ["run", "--from", f"kafka://{kafka.servers}/{source}", "--label", "Y", *SMALL]
+    result = run(*given, "--max-records", 120)
+    assert result.exit_code == 0, result.output
+    assert "stream-llsvm: no labels: none of the first 120 records has one" in result.stderr
+    assert "did you mean 'y'?" in result.stderr

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm import load_model
-from tests.cli.support import csv_file, newest, refused, run, told
+from tests.cli.support import csv_file, newest, refused, run, started, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=12", "--option", "n_neighbors=4"]
 
@@ -80,6 +80,29 @@ def test_a_run_of_mostly_bad_records_fails(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "records could not be used" in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_how_many_may_be_bad_can_be_said(tmp_path: Path) -> None:
+    data = csv_file(tmp_path / "data.csv", 300)
+    data.write_text(data.read_text() + "oops\n" * 100)
+    result = run(*arguments(data, "--max-batch", 50, "--max-rejected-ratio", "0.2"))
+    assert result.exit_code == 1
+    assert "more than max_rejected_ratio=0.2 allows. The first: " in result.stderr
+    assert result.stderr.count("wrong number of fields") == 3
+    assert told(*arguments(data, "--max-rejected-ratio", "0.25"))["learned"] == 300
+
+
+def test_a_label_that_no_record_has_is_told_of(tmp_path: Path, data: Path) -> None:
+    """Where it cannot be seen beforehand, as on standard input, it is said after a while."""
+    given = arguments(data)[1:]
+    given[given.index(data)] = "-"
+    given[given.index("y")] = "Y"
+    with data.open() as stdin:
+        process = started("run", *given, "--format", "csv", "--ignore", "y", stdin=stdin)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "stream-llsvm: no labels: none of the first 400 records has one" in err
+    assert "is the label's name right? The features are a, b" in err
 
 
 def test_what_cannot_be_run_is_one_line(tmp_path: Path, data: Path) -> None:

@@ -7,10 +7,14 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
-from tests.connectors.kafka_support import Kafka
+from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors.kafka import KafkaSource
+from stream_llsvm.connectors.kafka_values import MapDecoder
+from tests.connectors.kafka_support import Kafka, until
 
 RECORDS = 12_000
 KILLS = 6
@@ -131,3 +135,28 @@ def test_with_four_partitions_every_counter_is_exact(kafka: Kafka, tmp_path: Pat
     dead = [json.loads(line) for line in (tmp_path / "killed/dead.jsonl").read_text().splitlines()]
     assert len(dead) == RECORDS - len(good)
     assert len({(one["part"], one["number"]) for one in dead}) == len(dead)
+
+
+def test_a_partition_added_while_running_is_learned_too(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    good = [one for one in values(300) if not one.startswith(b"{poison")]
+    kafka.send(topic, good[:100])
+    source = KafkaSource(
+        topic, kafka.servers, decode=MapDecoder("json", label="label"), discover_every=0.5
+    )
+    engine = Engine(source, LLSVMClassifier(n_anchors=10, n_neighbors=3))
+    run = threading.Thread(target=engine.run, args=(len(good),))
+    run.start()
+    try:
+        until(lambda: engine.progress.counts["records"] == 100, what="the first partition")
+        kafka.admin.create_partitions({topic: 2})
+        kafka.admin.wait_for_topics([topic])
+        kafka.send(topic, good[100:], partition=1)
+        run.join(30)
+        assert not run.is_alive()
+    finally:
+        engine.stop()
+        run.join(30)
+        source.close()
+    assert engine.report()["learned"] == len(good)
+    assert engine.position == {topic: {"0": 100, "1": len(good) - 100}}

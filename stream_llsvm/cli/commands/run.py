@@ -31,6 +31,9 @@ def command(
     labels: Annotated[
         Text, Option(help="Labels that come later: a file or topic with key and label.")
     ] = None,
+    on_lost_data: Annotated[
+        Text, Option(help="If Kafka deleted what is wanted: stop (usual) or earliest, to go on.")
+    ] = None,
     to: Annotated[Text, Option(help="Predictions: a .jsonl file or kafka://host/topic.")] = None,
     dead_letters: Annotated[Text, Option(help="Where records go that cannot be read.")] = None,
     model: Annotated[Text, Option(help="committee, sapl, ... or a class by its name.")] = None,
@@ -61,6 +64,7 @@ def command(
     asked.flag("--key", "source", "key", key)
     asked.flag("--ignore", "source", "ignore", ignore)
     asked.flag("--format", "source", "format", format_)
+    asked.flag("--on-lost-data", "source", "on_lost_data", on_lost_data)
     asked.flag("--follow", "source", "follow", follow)
     if labels is not None:
         asked.flag("--labels", "labels", "from", [labels])
