@@ -14,13 +14,14 @@ from itertools import chain
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
+from stream_llsvm.connectors.codecs import Codec
 from stream_llsvm.connectors.kafka_client import (
     KafkaTroubleError,
     Settings,
     advertised,
     wait_for_topics,
 )
-from stream_llsvm.connectors.kafka_values import Decode, MapDecoder
+from stream_llsvm.connectors.messages import message_codec, text_or_bytes
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -37,8 +38,9 @@ class KafkaSource:
         A topic, several, or ``{topic: partitions}`` where None stands for all of them.
     servers
         ``"host:port"``, several with commas between, or a list of them.
-    decode
-        What reads the values; JSON maps with the field ``label`` unless given.
+    codec
+        What reads the values, see `message_codec`; JSON maps with the field ``label`` unless given.
+        Where it names no key, a record's key is the message's own.
     start
         Where to begin without a position: ``"earliest"``, ``"latest"``, or a position.
     isolation
@@ -49,7 +51,7 @@ class KafkaSource:
     tombstones
         Records without a value: ``"reject"`` them, or ``"skip"`` them and count in ``skipped``.
     key_header
-        The header whose value stands for the record's key.
+        The header whose value stands for the message's own key.
     options, connect_timeout
         See ``Settings``: security and tuning options of kafka-python, and seconds to wait.
     discover_every
@@ -69,7 +71,7 @@ class KafkaSource:
         topics: str | Sequence[str] | Mapping[str, Iterable[int] | None],
         servers: str | Sequence[str],
         *,
-        decode: Decode | None = None,
+        codec: Codec | None = None,
         start: str | Position = "earliest",
         isolation: str = "read_committed",
         on_lost_data: str = "stop",
@@ -93,7 +95,7 @@ class KafkaSource:
         _one_of("tombstones", tombstones, "reject", "skip")
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
-        self._decode = MapDecoder() if decode is None else decode
+        self._codec = message_codec(label="label") if codec is None else codec
         self._begin = start if isinstance(start, str) else "earliest"
         self._given: Position = {} if isinstance(start, str) else start
         self._isolation = isolation
@@ -399,26 +401,22 @@ class KafkaSource:
         if not records:
             return None
         places = [Place(one.topic, one.partition, one.offset) for one in records]
-        if self._key_header is None:
-            keys = [one.key for one in records]
-        else:
-            name = self._key_header
-            keys = [next((v for k, v in one.headers if k == name), None) for one in records]
-        parts = self._decode([one.value for one in records], keys, places)
-        if parts.rejected:
-            taken = set(parts.places)
+        values = [one.value for one in records]
+        batch = self._codec.decode(values, places, self.position, blanks=False)
+        if batch.rejected:
+            taken = set(batch.places)
             records = [r for r, place in zip(records, places, strict=True) if place in taken]
+        if self._codec.key is None:
+            batch.keys = [text_or_bytes(self._key(one)) for one in records]
         self.raw = records
-        return Batch(
-            labels=parts.labels,
-            places=parts.places,
-            position=self.position,
-            names=parts.names,
-            values=parts.values,
-            records=parts.records,
-            keys=parts.keys,
-            rejected=parts.rejected,
-        )
+        return batch
+
+    def _key(self, record: Any) -> bytes | None:
+        """Return a message's own key, or the header that stands for it."""
+        if self._key_header is None:
+            key: bytes | None = record.key
+            return key
+        return next((value for name, value in record.headers if name == self._key_header), None)
 
     def _look_for_partitions(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""

@@ -25,6 +25,7 @@ _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, 
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _UNBOUNDED = 10**15
 _FILE_KEYS = ("label", "key", "ignore", "format", "names", "delimiter", "follow")
+_CODEC_KEYS = ("label", "key", "ignore", "names")
 _KAFKA_KEYS = ("start", "isolation", "on_lost_data", "options")
 
 
@@ -47,13 +48,13 @@ def _files(paths: list[str], given: Mapping[str, Any]) -> Source:
 
 def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
     from stream_llsvm.connectors.kafka import KafkaSource
-    from stream_llsvm.connectors.kafka_values import MapDecoder
+    from stream_llsvm.connectors.messages import message_codec
 
-    label, key = given.get("label"), given.get("key")
+    codec = {name: given[name] for name in _CODEC_KEYS if name in given}
     source = KafkaSource(
         topics,
         servers,
-        decode=MapDecoder(given.get("message", "json"), label=label, key=key),
+        codec=message_codec(given.get("message", "json"), **codec),
         connect_timeout=given.get("connect_timeout", _PATIENCE),
         **{name: given[name] for name in _KAFKA_KEYS if name in given},
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.kafka import KafkaSource
-from stream_llsvm.connectors.kafka_values import MapDecoder
+from stream_llsvm.connectors.messages import message_codec
 from tests.connectors.kafka_support import Kafka, until
 
 RECORDS = 12_000
@@ -26,13 +26,13 @@ from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.file_sink import FileDeadLetters
 from stream_llsvm.connectors.kafka import KafkaSource
 from stream_llsvm.connectors.kafka_sink import KafkaSink
-from stream_llsvm.connectors.kafka_values import MapDecoder
+from stream_llsvm.connectors.messages import message_codec
 from stream_llsvm.engine.checkpoints import Checkpoints
 
 servers, source, target, folder, records = sys.argv[1:]
 print("begun", flush=True)
 engine = Engine(
-    KafkaSource(source, servers, decode=MapDecoder("json", label="label")),
+    KafkaSource(source, servers, codec=message_codec(label="label")),
     LLSVMClassifier(n_anchors=10, n_neighbors=3, step_size=1.0),
     sink=KafkaSink(target, servers, transactional_id=target),
     dead_letters=FileDeadLetters(folder + "/dead.jsonl"),
@@ -142,7 +142,7 @@ def test_a_partition_added_while_running_is_learned_too(kafka: Kafka) -> None:
     good = [one for one in values(300) if not one.startswith(b"{poison")]
     kafka.send(topic, good[:100])
     source = KafkaSource(
-        topic, kafka.servers, decode=MapDecoder("json", label="label"), discover_every=0.5
+        topic, kafka.servers, codec=message_codec(label="label"), discover_every=0.5
     )
     engine = Engine(source, LLSVMClassifier(n_anchors=10, n_neighbors=3))
     run = threading.Thread(target=engine.run, args=(len(good),))

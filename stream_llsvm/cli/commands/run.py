@@ -25,6 +25,13 @@ def command(
     format_: Annotated[
         Text, Option("--format", help="csv, jsonl, svmlight or parquet, if its name does not tell.")
     ] = None,
+    message: Annotated[Text, Option(help="Kafka: json (usual), msgpack, or csv with --names.")] = (
+        None
+    ),
+    names: Annotated[
+        list[str] | None,
+        Option(help="A field, if none are named in the records: repeat, in order."),
+    ] = None,
     follow: Annotated[
         bool, Option("--follow", help="Wait for more at the end, like tail.")
     ] = False,
@@ -64,6 +71,8 @@ def command(
     asked.flag("--key", "source", "key", key)
     asked.flag("--ignore", "source", "ignore", ignore)
     asked.flag("--format", "source", "format", format_)
+    asked.flag("--message", "source", "message", message)
+    asked.flag("--names", "source", "names", names)
     asked.flag("--on-lost-data", "source", "on_lost_data", on_lost_data)
     asked.flag("--follow", "source", "follow", follow)
     if labels is not None:
