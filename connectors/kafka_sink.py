@@ -173,6 +173,10 @@ class KafkaSink:
         """Whether results become visible with a commit only."""
         return self._id is not None
 
+    def connect(self) -> None:
+        """Connect now, not with the first result: raise SinkError if the topic is out of reach."""
+        self._sender.ready()
+
     def write(self, results: Sequence[Result]) -> None:
         """Take results in order; begins a transaction if there is none and one is wanted."""
         if self._id is not None:
@@ -415,6 +419,10 @@ class KafkaDeadLetters:
     def __repr__(self) -> str:
         servers = ",".join(self._sender.settings.servers)
         return f"KafkaDeadLetters({self._sender.topic!r} at {servers!r})"
+
+    def connect(self) -> None:
+        """Connect now, not with the first record: raise SinkError if the topic is out of reach."""
+        self._sender.ready()
 
     def write(self, rejected: Sequence[Rejected]) -> None:
         """Take rejected records in order."""

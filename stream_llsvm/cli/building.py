@@ -71,7 +71,9 @@ def make_sink(given: Mapping[str, Any]) -> Sink:
         return _made(lambda: FileSink(_in_a_folder(given["to"]), **_rotation(given)))
     from stream_llsvm.connectors.kafka_sink import KafkaSink
 
-    return _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
+    sink = _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
+    _made(sink.connect)
+    return sink
 
 
 def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
@@ -83,7 +85,9 @@ def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
         return _made(lambda: FileDeadLetters(_in_a_folder(given["to"]), **_rotation(given)))
     from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters
 
-    return _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
+    letters = _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
+    _made(letters.connect)
+    return letters
 
 
 def _in_a_folder(path: str) -> str:
@@ -106,7 +110,7 @@ def _made(make: Callable[[], _Made]) -> _Made:
     """Return what is made; what is wrong with what the user asked for is a MistakeError."""
     try:
         return make()
-    except (OSError, ValueError, ImportError, SourceError) as error:
+    except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
         raise MistakeError(one_line(error)) from None
 
 

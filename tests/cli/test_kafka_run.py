@@ -76,6 +76,16 @@ def test_lost_data_stops_a_run_unless_it_may_go_on(kafka: Kafka, tmp_path: Path)
     assert told(*arguments(kafka, source, *more, *rest))["learned"] == 150
 
 
+def test_a_topic_to_write_to_that_is_not_there_is_told_at_the_start(
+    kafka: Kafka, tmp_path: Path
+) -> None:
+    source = kafka.topic()
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(f'[sink]\nto = "kafka://{kafka.servers}/nowhere"\nconnect_timeout = 1')
+    complaint = refused(*arguments(kafka, source)[:1], pipeline, *arguments(kafka, source)[1:])
+    assert "there is no topic 'nowhere'" in complaint
+
+
 def test_a_misspelled_label_is_told_of(kafka: Kafka) -> None:
     source = kafka.topic()
     kafka.send(source, values(120))

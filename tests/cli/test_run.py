@@ -133,6 +133,19 @@ def test_a_wrong_broker_is_one_line(tmp_path: Path) -> None:
     assert "127.0.0.1:1 refuses connections" in refused("run", pipeline)
 
 
+@pytest.mark.parametrize("section", ["sink", "dead_letters"])
+def test_a_wrong_broker_to_write_to_is_told_at_the_start(
+    tmp_path: Path, data: Path, section: str
+) -> None:
+    pytest.importorskip("kafka")
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        f'[source]\nfrom = "{data}"\nlabel = "y"\nkey = "id"\n'
+        f'[{section}]\nto = "kafka://127.0.0.1:1/x"\nconnect_timeout = 1'
+    )
+    assert "127.0.0.1:1 refuses connections" in refused("run", pipeline)
+
+
 def test_another_model_than_the_one_kept_is_refused(tmp_path: Path, data: Path) -> None:
     folder = tmp_path / "kept"
     told(*arguments(data, "--checkpoints", folder))
