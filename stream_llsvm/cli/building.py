@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_llsvm.cli import models
-from stream_llsvm.cli.addresses import topic_of, topics_of
+from stream_llsvm.cli.addresses import Topics, topic_of, topics_of
 from stream_llsvm.cli.columns import check_columns
 from stream_llsvm.cli.mistakes import MistakeError, one_line
-from stream_llsvm.cli.pipeline import Settings
+from stream_llsvm.cli.pipeline import Settings as Pipeline
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
@@ -71,6 +71,7 @@ def make_sink(given: Mapping[str, Any]) -> Sink:
         return _made(lambda: FileSink(_in_a_folder(given["to"]), **_rotation(given)))
     from stream_llsvm.connectors.kafka_sink import KafkaSink
 
+    _make_topic(where, given)
     sink = _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
     _made(sink.connect)
     return sink
@@ -85,9 +86,22 @@ def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
         return _made(lambda: FileDeadLetters(_in_a_folder(given["to"]), **_rotation(given)))
     from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters
 
+    _make_topic(where, given)
     letters = _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
     _made(letters.connect)
     return letters
+
+
+def _make_topic(where: Topics, given: Mapping[str, Any]) -> None:
+    if given.get("make_topic"):
+        from stream_llsvm.cli.topics import make_topic
+        from stream_llsvm.connectors.kafka_client import KafkaTroubleError, Settings
+
+        timeout = given.get("connect_timeout", _PATIENCE)
+        try:
+            make_topic(Settings(where.servers, given.get("options"), timeout), where.topics[0])
+        except (KafkaTroubleError, ImportError, ValueError) as error:
+            raise MistakeError(one_line(error)) from None
 
 
 def _in_a_folder(path: str) -> str:
@@ -114,14 +128,14 @@ def _made(make: Callable[[], _Made]) -> _Made:
         raise MistakeError(one_line(error)) from None
 
 
-def make_model(settings: Settings) -> Any:
+def make_model(settings: Pipeline) -> Any:
     """Return the model that a pipeline asks for."""
     given = settings.get("model", {})
     options = {key: value for key, value in given.items() if key not in SECTIONS["model"]}
     return models.make(given.get("class", models.USUAL), options)
 
 
-def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
+def make_engine(settings: Pipeline, sink: Sink | None, stack: ExitStack) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.

@@ -77,6 +77,7 @@ _WRITE = {
     "to": Key(text, needed=True),
     "max_bytes": Key(_whole(1_000, 10**15), only="file"),
     "keep": Key(_whole(1, 10**6), only="file"),
+    "make_topic": Key(flag, only="kafka"),
     **_KAFKA,
 }
 

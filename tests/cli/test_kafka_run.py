@@ -86,6 +86,20 @@ def test_a_topic_to_write_to_that_is_not_there_is_told_at_the_start(
     assert "there is no topic 'nowhere'" in complaint
 
 
+def test_topics_to_write_to_are_made_if_asked_for(kafka: Kafka, tmp_path: Path) -> None:
+    source, target = kafka.topic(), f"{kafka.topic()}-made"
+    kafka.send(source, [*values(20), b"poison"])
+    to = f"kafka://{kafka.servers}/{target}"
+    more = ["--to", to, "--dead-letters", f"{to}-dead", "--max-records", 21]
+    result = run(*arguments(kafka, source, *more, "--make-topics"))
+    assert result.exit_code == 0, result.output
+    assert f"made the topic {target!r}" in result.stderr
+    assert places(kafka, target) == [f"{source}/0@{i}" for i in range(20)]
+    assert [one.value for one in kafka.everything(f"{target}-dead")] == [b"poison"]
+    again = run(*arguments(kafka, source, *more, "--make-topics"))
+    assert again.exit_code == 0 and "made the topic" not in again.stderr
+
+
 def test_a_misspelled_label_is_told_of(kafka: Kafka) -> None:
     source = kafka.topic()
     kafka.send(source, values(120))

@@ -42,6 +42,9 @@ def command(
         Text, Option(help="If Kafka deleted what is wanted: stop (usual) or earliest, to go on.")
     ] = None,
     to: Annotated[Text, Option(help="Predictions: a .jsonl file or kafka://host/topic.")] = None,
+    make_topics: Annotated[
+        bool, Option("--make-topics", help="Make the topics that are written to, if need be.")
+    ] = False,
     dead_letters: Annotated[Text, Option(help="Where records go that cannot be read.")] = None,
     model: Annotated[Text, Option(help="committee, sapl, ... or a class by its name.")] = None,
     option: Annotated[list[str] | None, Option(help="name=value, for the model.")] = None,
@@ -81,6 +84,9 @@ def command(
         asked.flag("--key", "labels", "key", key)
     asked.flag("--to", "sink", "to", to)
     asked.flag("--dead-letters", "dead_letters", "to", dead_letters)
+    for section in ("sink", "dead_letters"):
+        if str(asked.settings.get(section, {}).get("to")).lower().startswith("kafka://"):
+            asked.flag("--make-topics", section, "make_topic", make_topics)
     asked.flag("--model", "model", "class", model)
     for name, value in models.parsed(option or []).items():
         asked.flag(f"--option {name}", "model", name, value)
