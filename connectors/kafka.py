@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
 from stream_llsvm.connectors.codecs import Codec
@@ -400,23 +400,24 @@ class KafkaSource:
             records = kept
         if not records:
             return None
-        places = [Place(one.topic, one.partition, one.offset) for one in records]
+        places = _Places(records)
         values = [one.value for one in records]
         batch = self._codec.decode(values, places, self.position, blanks=False)
         if batch.rejected:
             taken = set(batch.places)
             records = [r for r, place in zip(records, places, strict=True) if place in taken]
         if self._codec.key is None:
-            batch.keys = [text_or_bytes(self._key(one)) for one in records]
+            keys = (
+                [one.key for one in records] if self._key_header is None else self._headers(records)
+            )
+            batch.keys = [None if key is None else text_or_bytes(key) for key in keys]
         self.raw = records
         return batch
 
-    def _key(self, record: Any) -> bytes | None:
-        """Return a message's own key, or the header that stands for it."""
-        if self._key_header is None:
-            key: bytes | None = record.key
-            return key
-        return next((value for name, value in record.headers if name == self._key_header), None)
+    def _headers(self, records: list[Any]) -> list[bytes | None]:
+        """Return the header of each record that stands for its key."""
+        wanted = self._key_header
+        return [next((v for name, v in one.headers if name == wanted), None) for one in records]
 
     def _look_for_partitions(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""
@@ -456,6 +457,31 @@ class KafkaSource:
             self._consumer.seek(one, firsts[one])
             self._next[one] = firsts[one]
             log.info("%s: partition %d of %s is new", self.name, one.partition, one.topic)
+
+
+class _Places(Sequence[Place]):
+    """The places of some messages, each made when it is asked for."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: list[Any]) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Place]:
+        return (Place(one.topic, one.partition, one.offset) for one in self._records)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Place]: ...
+    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
+        if isinstance(index, slice):
+            return _Places(self._records[index])
+        one = self._records[index]
+        return Place(one.topic, one.partition, one.offset)
 
 
 def _one_of(name: str, value: str, *allowed: str) -> None:
