@@ -11,14 +11,14 @@ WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo              learn a stream in the terminal"
+	@echo "make demo              learn a stream that moves, live in the browser"
 	@echo "make kafka             run a Kafka broker on this machine until Ctrl-C"
 	@echo "make test              lint, then every test and docstring example"
 	@echo "make lint              style and types only"
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
 
-demo: $(VENV)/.ready-cli
+demo: $(VENV)/.ready-cli,dashboard
 	@$(BIN)/stream-llsvm demo
 
 # Needs Java 17, Maven and openssl; nothing of Python.
@@ -34,7 +34,8 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/mypy
 
 # Roughly, in minutes on two slow cores: accuracy 1, the committee's 1, reliability 1, delays 6,
-# drift 8 (these three mostly river's forest), ablation 6, warm_start 1, speed 4, the committee's 6.
+# drift 8 (these three mostly river's forest), ablation 6, warm_start 1, speed 4, the committee's 6,
+# local SVMs 10.
 bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee --section committee
@@ -48,6 +49,7 @@ bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/warm_start.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)" --learner committee
+	@$(BIN)/python benchmarks/local_svm.py --data "$(DATA)"
 
 # Asked before anything is installed.
 data-given:
@@ -58,7 +60,7 @@ clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
-# One stamp for each extra: the demo need not wait for the test tools.
+# One stamp for each set of extras: the demo need not wait for the test tools.
 $(VENV)/.ready-%: pyproject.toml $(VENV)/.made
 	@echo "Installing stream_llsvm[$*] into $(VENV)"
 	@$(PIP) install --editable ".[$*]"

@@ -18,9 +18,13 @@ LEARNER = "committee"
 Members = tuple[str, ...]
 
 
-def variants(members: Members, dropped: list[Members]) -> dict[str, Members]:
+def variants(
+    members: Members, dropped: list[Members], added: list[Members] | None = None
+) -> dict[str, Members]:
     """Return the committees to compare, by what is said of them."""
     found = {"all": members}
+    for names in added or []:
+        found[f"with {' and '.join(names)}"] = (*members, *names)
     for names in dict.fromkeys([*((member,) for member in members), *dropped]):
         left = tuple(member for member in members if member not in names)
         found[f"without {' and '.join(names)}"] = left
@@ -72,6 +76,15 @@ def read_arguments(members: Members) -> Namespace:
         default="",
         help="leave out these members too, as in anchors:30+ferns,memory+ferns",
     )
+    parser.add_argument(
+        "--add",
+        type=lambda text: [tuple(part.split("+")) for part in filter(None, text.split(","))],
+        default="",
+        help="let these members join too, as in local,local:300",
+    )
+    parser.add_argument(
+        "--briefly", action="store_true", help="leave out the usual members one by one"
+    )
     arguments = parser.parse_args()
     options.check_names(parser, arguments.data, arguments.streams, drifting.NAMES)
     return arguments
@@ -82,7 +95,10 @@ def main() -> None:
     members: Members = tuple(peers.ours(LEARNER).members)
     arguments = read_arguments(members)
     way = Way(arguments.probabilities, arguments.block)
-    compared = variants(members, arguments.drop)
+    compared = variants(members, arguments.drop, arguments.add)
+    if arguments.briefly:
+        usual = {f"{how} {member}" for member in members for how in ("without", "only")}
+        compared = {name: chosen for name, chosen in compared.items() if name not in usual}
     lines: dict[str, list[Line]] = {name: [] for name in compared}
     names = list(dict.fromkeys(arguments.streams))
     for stream in (drifting.find_stream(arguments.data, name, arguments.rows) for name in names):

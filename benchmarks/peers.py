@@ -17,6 +17,7 @@ OURS = {
     "additive": "AdditiveSVMClassifier",
     "memory": "MemoryClassifier",
     "ferns": "FernsClassifier",
+    "local": "LocalSVMClassifier",
 }
 
 # Measured once with MOA's learners through CapyMOA 0.15.1, each record predicted before it was

@@ -138,6 +138,26 @@ class Source(Protocol):
         """Let go of files and connections."""
 
 
+@runtime_checkable
+class Lagging(Protocol):
+    """A source that can say how far behind it is."""
+
+    def lag(self) -> dict[str, dict[str, int]]:
+        """Return how many records each partition of each topic is behind its end.
+
+        It may take seconds, and is asked by a thread of its own.
+        """
+
+
+@runtime_checkable
+class Recovering(Protocol):
+    """A source that can say what it is waiting for, while it cannot read."""
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong, in a few words; nothing if all is well."""
+
+
 class Result(NamedTuple):
     """What is written of a record: a prediction, and what it was compared with."""
 

@@ -63,6 +63,8 @@ class KafkaSource:
         kafka-python's records behind the last batch's places, with their headers and times.
     lost, skipped
         Records that were deleted before they could be read; tombstones passed over.
+    trouble
+        What it waits for if no broker answers, as of the last question; empty if all is well.
 
     """
 
@@ -115,6 +117,7 @@ class KafkaSource:
         self.raw: list[Any] = []
         self.lost = 0
         self.skipped = 0
+        self.trouble = ""
 
     def __repr__(self) -> str:
         return f"KafkaSource({self.name!r})"
@@ -183,7 +186,9 @@ class KafkaSource:
 
         try:
             ends = consumer.end_offsets(list(at), timeout_ms=2000)
+            self.trouble = ""
         except (KafkaError, AttributeError):
+            self.trouble = "no broker answers; trying again"
             ends = {one: consumer.highwater(one) for one in at}
         return _as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
 

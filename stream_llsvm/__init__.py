@@ -12,10 +12,12 @@ if TYPE_CHECKING:
     from stream_llsvm.engine.keeping import EngineError
     from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
     from stream_llsvm.learners.additive import AdditiveSVMClassifier
+    from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
+    from stream_llsvm.learners.local_svm import LocalSVMClassifier
     from stream_llsvm.learners.memory import MemoryClassifier
     from stream_llsvm.learners.sapl import SAPLClassifier
     from stream_llsvm.learners.saving import load_model
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
     "EngineError",
@@ -31,6 +34,7 @@ __all__ = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
@@ -42,6 +46,7 @@ __all__ = [
 _WHERE = {
     "AdditiveSVMClassifier": "learners.additive",
     "Anchor": "explain",
+    "CSVMClassifier": "learners.clustered",
     "CommitteeClassifier": "learners.committee",
     "Engine": "engine.engine",
     "EngineError": "engine.keeping",
@@ -49,6 +54,7 @@ _WHERE = {
     "FernsClassifier": "learners.ferns",
     "LCCClassifier": "learners.lcc",
     "LLSVMClassifier": "learners.llsvm",
+    "LocalSVMClassifier": "learners.local_svm",
     "MemberReport": "explain",
     "MemoryClassifier": "learners.memory",
     "ModelFileError": "model_file",

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
+from stream_llsvm.kernels.local.run import run_guests
 from stream_llsvm.kernels.run import run
 
 _told = False
 
 
-def announce() -> None:
-    """Print one line, once, if the compiled kernels are not in numba's cache yet."""
+def announce(guests: bool = False) -> None:
+    """Print one line, once, if the compiled kernels are not in numba's cache yet.
+
+    Parameters
+    ----------
+    guests
+        Whether members with a kernel of their own will need it.
+
+    """
     global _told  # noqa: PLW0603  # once per process is the point
-    if _told or run.signatures:
+    if _told or not (_missing(run) or (guests and _missing(run_guests))):
         return
     _told = True
-    cached = Path(run.stats.cache_path)
-    if not any(cached.glob("run.run-*.nbc")):
-        print(
-            "stream_llsvm: compiling kernels, once on this machine (about half a minute)",
-            file=sys.stderr,
-            flush=True,
-        )
+    print(
+        "stream_llsvm: compiling kernels, once on this machine (about half a minute)",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _missing(kernel: Any) -> bool:
+    """Whether this process has to compile it."""
+    if kernel.signatures:
+        return False
+    return not any(Path(kernel.stats.cache_path).glob(f"run.{kernel.__name__}-*.nbc"))

@@ -76,7 +76,8 @@ class Voter:
     distance
         How far it is, in the learned metric.
     share
-        Its share of the votes of the twenty nearest.
+        Its share of the votes of the twenty nearest; for a local SVM, of all that its support
+        vectors add to the likeliest class's machine, counted without signs.
 
     """
 

@@ -3,6 +3,8 @@
 Members know neither each other nor the mixer, so a chunk of rows can be given to all of them at
 once. The memory and the ferns, which draw their questions by the memory's metric, share a lane.
 The kernels release the interpreter's lock: plain threads are enough.
+
+Guests are members with a kernel of their own, which is called between the stages of the one kernel.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.local.run import GUESTS, run_guests
 from stream_llsvm.kernels.run import FERNS_KIND, MEMORY_KIND, chunk_rows, run
 
 Plan = NDArray[np.int64]
@@ -47,6 +50,46 @@ class Rows(NamedTuple):
         )  # fmt: skip
 
 
+def has_guests(plan: Plan) -> bool:
+    """Whether a member has a kernel of its own."""
+    return bool((plan[1:, at.KIND] >= GUESTS).any())
+
+
+def run_in_stages(
+    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows
+) -> None:
+    """Do what ``kernels.run.run`` does, a chunk at a time, for members of which some are guests."""
+    counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
+    plan[1:, at.OWN_LANE] = 0
+    begin, n = 0, len(rows.labels)
+    try:
+        while begin < n:
+            left = rows.labels[begin:]
+            end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
+            part = rows if end - begin == n else rows.part(begin, end)
+            # The very plan, since a copy for each stage would cost a row more than its members.
+            for stage in (at.PREPARE, at.MEMBERS, at.FINISH):
+                plan[0, at.STAGE] = stage
+                _run_stage(state, scratch, plan, part)
+            begin = end
+    finally:
+        plan[0, at.STAGE] = at.ALL_STAGES
+
+
+def _run_stage(
+    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, part: Rows
+) -> None:
+    run(state, scratch, plan, *part)
+    if plan[0, at.STAGE] == at.MEMBERS:
+        run_guests(state, scratch, plan, part.columns, part.labels, part.importance)
+
+
+def _run_kernel(
+    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, part: Rows
+) -> None:
+    run(state, scratch, plan, *part)
+
+
 def run_in_lanes(
     state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows, threads: int
 ) -> None:
@@ -56,6 +99,7 @@ def run_in_lanes(
     finish = _single_stage(plan, lanes, at.FINISH, 0)
     stages = [_single_stage(plan, lanes, at.MEMBERS, lane) for lane in range(max(lanes) + 1)]
     helpers = _helpers(threads)
+    work = _run_stage if has_guests(plan) else _run_kernel
     counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
     begin, n = 0, len(rows.labels)
     while begin < n:
@@ -63,9 +107,9 @@ def run_in_lanes(
         part = rows.part(begin, end)
         run(state, scratch, prepare, *part)
         others = [
-            helpers.submit(partial(run, state, scratch, stage, *part)) for stage in stages[1:]
+            helpers.submit(partial(work, state, scratch, stage, part)) for stage in stages[1:]
         ]
-        run(state, scratch, stages[0], *part)
+        work(state, scratch, stages[0], part)
         for other in others:
             other.result()
         run(state, scratch, finish, *part)

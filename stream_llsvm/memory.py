@@ -28,7 +28,7 @@ from stream_llsvm.kernels.mixer import (
 )
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
-from stream_llsvm.lanes import Rows, run_in_lanes
+from stream_llsvm.lanes import Rows, has_guests, run_in_lanes, run_in_stages
 from stream_llsvm.members.member import Member, Shape
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
@@ -36,13 +36,15 @@ _WORD = 8
 _CACHE_LINE = 8  # words
 _CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
-_MOST_FORETOLD, _FORETOLD_FLOATS = 4_096, 2**19  # predictions that may wait for their labels
+# Predictions that may wait for their labels: so many, and at most twice what the model needs.
+_MOST_FORETOLD, _FORETOLD_WORDS = 4_096, 2**18
 _ENDLESS = 2**53
 UNBOUNDED = 2**62
 
 
-def _power_of_two(most: int) -> int:
-    """Return the greatest power of two that is no more than so many, and not too many."""
+def _places(words: int, scores: int) -> int:
+    """Return how many predictions of so many scores may wait: a power of two."""
+    most = 2 * min(words, _FORETOLD_WORDS) // max(1, scores)
     return 1 << max(0, min(most, _MOST_FORETOLD).bit_length() - 1)
 
 
@@ -88,10 +90,15 @@ class Memory:
         self.members = tuple(members)
         self.width, self.n_classes = width, n_classes
         self.standardize, self.budget = standardize, budget
-        self.plan, self._places, self._words = self._laid_out()
+        words = self._laid_out(1)[2]["state"]
+        self.plan, self._places, self._words = self._laid_out(2 * words)
+        #: Whether a member has a kernel of its own.
+        self.guests = has_guests(self.plan)
         self.state = np.zeros(0)
 
-    def _laid_out(self) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
+    def _laid_out(
+        self, foretold_words: int
+    ) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
         shape = self.shape
         chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, self.width)))
         experts = [member.experts(*shape) for member in self.members]
@@ -104,7 +111,7 @@ class Memory:
             "chunk": chunk,
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
-            "foretold": _power_of_two(_FORETOLD_FLOATS // max(1, sum(experts) * shape[1])),
+            "foretold": _places(foretold_words, sum(experts) * shape[1]),
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
         plan[0, : at.KEEP + 1] = (
@@ -245,8 +252,39 @@ class Memory:
         )
         if threads > 1 and len(self.members) > 1:
             run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
+        elif self.guests:
+            run_in_stages(self.state, self.scratch, self.plan, rows)
         else:
             run(self.state, self.scratch, self.plan, *rows)
+
+    def run_one(
+        self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> None:
+        """Run a single row; what goes in and comes out beside it are the arrays made for that."""
+        if self.guests:
+            rows = Rows(
+                values,
+                columns,
+                starts,
+                self.one_label,
+                self.one_importance,
+                self.one_proba,
+                self.one_likeliest,
+            )
+            run_in_stages(self.state, self.scratch, self.plan, rows)
+            return
+        run(
+            self.state,
+            self.scratch,
+            self.plan,
+            values,
+            columns,
+            starts,
+            self.one_label,
+            self.one_importance,
+            self.one_proba,
+            self.one_likeliest,
+        )
 
     def introduce(self, first: int, end: int) -> None:
         """Note that the features in these columns are named from the next record on."""
@@ -291,12 +329,19 @@ class Memory:
             for own in member.kept_experts(self.shape, new.shape):
                 yield int(first) + own
 
+    def non_finite(self) -> int:
+        """How many numbers of the state are NaN or infinite: none, unless something is wrong."""
+        return sum(
+            view.size - int(np.isfinite(view).sum())
+            for row in range(len(self._places))
+            for name, view in self.views(row).items()
+            if self._places[row][name][4] == "state"
+        )
+
     def sound(self) -> bool:
         """Whether the state is one that kernels can trust (it may come from a file)."""
-        for row in range(len(self._places)):
-            for name, view in self.views(row).items():
-                if self._places[row][name][4] == "state" and not np.isfinite(view).all():
-                    return False
+        if self.non_finite() > 0:
+            return False
         model = self.views(0)
         never_negative = (
             model["counters"],

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.coding import RECONSTRUCTION
 from stream_llsvm.kernels.members import anchor_steps
 from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.reconstruction import RIDGE
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.memory import columns_of
 from tests.oracle_parts import Array, codes_at, follow, more_columns, pushes_at
@@ -95,7 +97,11 @@ class AnchorsOracle:
         codes = pull = np.zeros(0)
         if near:
             spread = self.spread if self.spread > 0 else float(squared.mean())
-            codes, pull = codes_at(self.options.coding, squared, self.options.sharpness, spread)
+            if self.options.coding == RECONSTRUCTION:
+                codes = reconstructed(z, np.array([a.position for a in near]))
+                pull = np.zeros(len(near))
+            else:
+                codes, pull = codes_at(self.options.coding, squared, self.options.sharpness, spread)
         answering = [(a.machine, float(c)) for a, c in zip(near, codes, strict=True)]
         if self.common:
             answering.append((self.common, self.options.common_share))
@@ -134,9 +140,9 @@ class AnchorsOracle:
             anchor.position = anchor.position + move * (seen.z - anchor.position)
         by_rung = push.reshape(self._copies, len(self.steps), self.columns)[0] * etas[:, None]
         for machine, share in seen.answering:
-            machine.mass += w * share
+            machine.mass += w * abs(share)
             if o.averaged:
-                rate = min(1.0, w * share * max(o.average_floor, 1 / (1 + machine.mass)))
+                rate = min(1.0, w * abs(share) * max(o.average_floor, 1 / (1 + machine.mass)))
                 for part in (machine.weights, machine.biases):
                     part[1] += rate * (part[0] - part[1])
             machine.biases[0] += by_rung * share  # LL(12), SAPL(18)
@@ -211,6 +217,15 @@ class AnchorsOracle:
         for anchor in self.anchors:
             anchor.machine.biases[:, :, max(2, before) :] = -1
         return experts
+
+
+def reconstructed(z: Array, near: Array) -> Array:
+    """Return the weights, summing to one, that blend the near points into z best (LLE, LLC)."""
+    apart = near - z
+    gram = apart @ apart.T
+    ridge = RIDGE * np.trace(gram) / len(near) + 1e-12
+    weights = np.linalg.solve(gram + ridge * np.eye(len(near)), np.ones(len(near)))
+    return np.asarray(weights / weights.sum())
 
 
 def tops_of(scores: Array) -> NDArray[np.int64]:

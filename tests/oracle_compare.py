@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels import scaling
-from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
+from stream_llsvm.kernels.coding import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
 from stream_llsvm.kernels.members import anchors as kernel
-from stream_llsvm.kernels.run import MIXED, SEEN, run
+from stream_llsvm.kernels.run import MIXED, SEEN
 from stream_llsvm.kernels.state import TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.members.additive import Additive
@@ -74,6 +74,8 @@ MEMBERS: dict[str, Anchors] = {
     "sapl": member(),
     "llsvm": member(supervised=False),
     "inverse distance": member(coding=INVERSE_DISTANCE),
+    "reconstruction": member(coding=RECONSTRUCTION, supervised=False),
+    "clusters": member(n_neighbors=1, supervised=False, common_share=1.0),
     "hinge, one against the rest": member(loss=HINGE, multiclass=OVR),
     "squared hinge, joint": member(loss=SQUARED_HINGE),
     "one step": member(steps=(2.0,), averaged=False),
@@ -173,8 +175,7 @@ class Kernels:
         w = np.ones(n) if w is None else w
         # An array with strides is a type of its own, and would be another compilation.
         columns = np.ascontiguousarray(columns)
-        m = self.memory
-        run(m.state, m.scratch, m.plan, values, columns, starts, labels, w, proba, likeliest)
+        self.memory.run(values, columns, starts, labels, w, likeliest, proba)
         return proba, likeliest
 
     def learn(self, x: Array, label: int, w: float = 1.0) -> Array:

@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "lanes": {"kernels"},
     "memory": {"kernels", "lanes", "members"},
     "explain": {"kernels", "memory"},
+    "anchor_table": {"explain", "kernels", "memory"},
     "learners": {
         "compiling",
         "explain",
@@ -48,7 +49,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
-    "cli": {"connectors", "engine", "explain", "learners", "model_file"},
+    "dashboard": {"anchor_table", "connectors", "engine", "explain", "learners", "memory"},
+    "streams": {"connectors"},
+    "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file", "streams"},
     "__init__": {"engine", "explain", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")

@@ -11,6 +11,7 @@ from stream_llsvm import (
     AdditiveSVMClassifier,
     CommitteeClassifier,
     FernsClassifier,
+    LocalSVMClassifier,
     MemoryClassifier,
     SAPLClassifier,
 )
@@ -32,8 +33,16 @@ MODELS: dict[str, tuple[type[LocalClassifier], dict[str, Any]]] = {
     "memory, plain distances": (MemoryClassifier, {"metric": None, "window": 40}),
     "ferns": (FernsClassifier, {}),
     "ferns, squared hinge": (FernsClassifier, {"loss": "squared_hinge", "depth": 3}),
+    "local": (LocalSVMClassifier, {}),
+    "local, linear": (LocalSVMClassifier, {"kernel": "linear"}),
+    "local, linear, diagonal": (LocalSVMClassifier, {"kernel": "linear", "metric": "diagonal"}),
+    "local, linear, plain": (
+        LocalSVMClassifier,
+        {"kernel": "linear", "metric": None, "standardize": False},
+    ),
     "committee": (CommitteeClassifier, {}),
     "committee of one": (CommitteeClassifier, {"members": ("anchors:1",)}),
+    "committee with a local member": (CommitteeClassifier, {"members": ("ferns", "local:80")}),
     "committee of twins": (CommitteeClassifier, {"members": ("memory:50", "memory:50", "ferns")}),
 }
 

@@ -18,6 +18,7 @@ MODULES = CONNECTORS | {
     for file in (ROOT / "stream_llsvm").rglob("*.py")
     if LINK not in file.parents
 }
+PAGE = {file.relative_to(ROOT).as_posix() for file in ROOT.glob("stream_llsvm/dashboard/static/*")}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,8 @@ def test_wheel_holds_every_module_once(built: Path) -> None:
         names = archive.namelist()
     assert len(names) == len(set(names))
     files = {name for name in names if ".dist-info/" not in name}
-    assert files == MODULES | {"stream_llsvm/py.typed"}
+    assert files == MODULES | PAGE | {"stream_llsvm/py.typed"}
+    assert "stream_llsvm/dashboard/static/index.html" in PAGE
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 

@@ -15,6 +15,7 @@ import stream_llsvm
 NAMES = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
     "EngineError",
@@ -22,6 +23,7 @@ NAMES = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from stream_llsvm.cli.mistakes import MistakeError
 
 _KAFKA = "kafka://"
+_LAST_PORT = 65_535
 
 
 class Topics(NamedTuple):
@@ -49,3 +50,18 @@ def topic_of(address: str) -> Topics | None:
     if found is not None and len(found.topics) > 1:
         raise MistakeError(f"{address}: results go to one topic, not to {len(found.topics)}")
     return found
+
+
+def host_and_port(address: str) -> tuple[str | None, int]:
+    """Return the host, None if there is none, and the port of ``[HOST:]PORT``.
+
+    Examples
+    --------
+    >>> host_and_port("8765"), host_and_port("0.0.0.0:80"), host_and_port("[::1]:80")
+    ((None, 8765), ('0.0.0.0', 80), ('::1', 80))
+
+    """
+    host, found, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > _LAST_PORT or (found and not host):
+        raise MistakeError(f"{address}: write a port, or a host and a port: localhost:8765")
+    return host.removeprefix("[").removesuffix("]") or None, int(port)

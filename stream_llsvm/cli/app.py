@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stream_llsvm.cli.commands import demo, evaluate, inspect, predict, replay, run
+from stream_llsvm.cli.commands import demo, evaluate, inspect, predict, replay, run, top
 from stream_llsvm.cli.group import Group
 
 app = typer.Typer(
@@ -25,6 +25,6 @@ def options(
     """Take the options of all commands; where it stands, `Group` takes --debug out."""
 
 
-for command in (run, evaluate, replay, predict, inspect, demo):
+for command in (run, evaluate, replay, predict, inspect, demo, top):
     name = command.__name__.rpartition(".")[2]
     app.command(name, help=command.HELP, epilog=f"Example: {command.EXAMPLE}")(command.command)

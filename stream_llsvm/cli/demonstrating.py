@@ -1,136 +1,99 @@
-"""Learn a stream that comes with river, in the terminal, beside four simpler learners.
-
-Every record is predicted first and learned afterwards, once.
-"""
+"""The demo: a real run over a stream that moves, watched in the browser until somebody stops it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from time import perf_counter, sleep
-from typing import Any
+import contextlib
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group, RenderableType
-from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
-from river import base, datasets, dummy, linear_model, multiclass, preprocessing
+from rich.console import Console
 
+from stream_llsvm.cli.browsing import open_page
+from stream_llsvm.cli.building import make_source
 from stream_llsvm.cli.group import INTERRUPTED
-from stream_llsvm.cli.mistakes import MistakeError, unknown
-from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.sapl import SAPLClassifier
+from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
+from stream_llsvm.cli.running import report_of
+from stream_llsvm.cli.stopping import Stopping
+from stream_llsvm.cli.telling import print_table
+from stream_llsvm.cli.watching import Watch
+from stream_llsvm.connectors.base import Source
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.streams.catalog import STREAMS
+from stream_llsvm.streams.pace import PacedSource
 
-STREAMS: dict[str, Callable[[], Any]] = {
-    "bananas": datasets.Bananas,
-    "segments": datasets.ImageSegments,
-    "phishing": datasets.Phishing,
-}
-SLICE = 50  # records between two looks at the screen
+if TYPE_CHECKING:
+    from stream_llsvm.dashboard.serving import Dashboard
 
-
-@dataclass
-class Runner:
-    """A learner, what it got right so far and the time it took."""
-
-    name: str
-    model: Any
-    hits: int = 0
-    seen: int = 0
-    seconds: float = 0.0
-    recent: list[bool] = field(default_factory=list)
-
-    def step(self, x: dict[str, Any], y: Any) -> None:
-        """Predict the record, be scored, learn it."""
-        begin = perf_counter()
-        answer = self.model.predict_one(x)
-        self.model.learn_one(x, y)
-        self.seconds += perf_counter() - begin
-        self.hits += answer == y
-        self.seen += 1
-        self.recent = [*self.recent[-499:], answer == y]
-
-    def cells(self) -> list[str]:
-        """Return the learner's row of the table."""
-        if not self.seen:
-            return [self.name, "-", "-", "-"]
-        micros = 1e6 * self.seconds / self.seen
-        late = sum(self.recent) / len(self.recent)
-        return [self.name, f"{self.hits / self.seen:.1%}", f"{late:.1%}", f"{micros:,.1f}"]
+#: Seconds between two sudden changes, at the pace asked for.
+_CHANGES = 120
+_USUAL_RATE = 400
+_PORTS = 20  # that are tried, one after the other
+_LOOK = 0.1
 
 
-def runners(classes: int) -> list[Runner]:
-    """Return the committee and the four it is shown beside."""
-    linear: base.Classifier = linear_model.LogisticRegression()
-    if classes > 2:
-        linear = multiclass.OneVsRestClassifier(linear)
-    # Compiling, or loading what was compiled before, is done here: the clock is on the learning.
-    warm = CommitteeClassifier()
-    warm.learn_one({"x": 0.0}, True)
-    warm.predict_one({"x": 0.0})
-    return [
-        Runner("CommitteeClassifier", CommitteeClassifier()),
-        Runner("SAPLClassifier", SAPLClassifier()),
-        Runner("river: scaled logistic regression", preprocessing.StandardScaler() | linear),
-        Runner("no change: the last label again", dummy.NoChangeClassifier()),
-        Runner("majority class", dummy.PriorClassifier()),
-    ]
+def demonstrate(
+    stream: str, given: Mapping[str, Any], rate: float, port: int, seed: int, *, browser: bool
+) -> int:
+    """Run the demo until it is stopped; ``given`` is what was said of a file's columns."""
+    about, source = _source(stream, given, rate, seed)
+    with contextlib.ExitStack() as stack:
+        stack.callback(source.close)
+        engine = Engine(source)
+        page = stack.enter_context(_page(engine, port))
+        stopping = stack.enter_context(Stopping(engine.stop))
+        print(f"{stream}: {about}", flush=True)
+        opened = browser and open_page(page.address)
+        where = "the live page is at" if opened else "open the live page in a browser:"
+        print(f"{where} {page.address} (Ctrl-C ends the demo)", flush=True)
+        begin = time.monotonic()
+        try:
+            with Watch(engine, Console(stderr=True, highlight=False), stopping.again):
+                engine.run()
+        except Exception as error:
+            raise RunFailedError(one_line(error)) from error
+        seconds = time.monotonic() - begin
+        if stopping.by is None:
+            print("the stream has ended; the page stays until Ctrl-C", flush=True)
+        while stopping.by is None:
+            time.sleep(_LOOK)
+        report = report_of(engine, stopping.by, seconds, engine.progress.counts["records"])
+    print_table(report, engine.progress.scores.window)
+    return INTERRUPTED if stopping.by == "SIGINT" else 0
 
 
-def table(entrants: list[Runner], title: str) -> Table:
-    """Return the scores so far as a table."""
-    drawn = Table(title=title, title_justify="left")
-    drawn.add_column("learner", no_wrap=True)
-    for name in ("accuracy", "last 500", "us/record"):
-        drawn.add_column(name, justify="right", no_wrap=True)
-    for i, entrant in enumerate(entrants):
-        drawn.add_row(*entrant.cells(), style="bold" if i == 0 else "")
-    return drawn
+def _source(stream: str, given: Mapping[str, Any], rate: float, seed: int) -> tuple[str, Source]:
+    """Return what to say of a stream, and the stream: by its name, or a file's."""
+    if stream in STREAMS:
+        for option in given:
+            raise MistakeError(f"--{option}: only a file needs it; {stream} comes as it should")
+        about, make = STREAMS[stream]
+        source = make(seed, max(1, round(_CHANGES * (rate or _USUAL_RATE))))
+    elif "." in stream and "://" not in stream:
+        if "label" not in given:
+            raise MistakeError(f"--label: say which column of {stream} is the label")
+        about = "a file, once, each record predicted before it is learned"
+        source = make_source({"from": [stream], **given})
+    else:
+        raise MistakeError(f"--stream: {unknown('stream', stream, STREAMS)}; or name a file")
+    return about, source if rate == 0 else PacedSource(source, rate)
 
 
-def learn(records: list[Any], entrants: list[Runner], pace: float) -> Iterator[int]:
-    """Step every learner through the records; yield how many are done, now and then."""
-    begin = perf_counter()
-    for done, (x, y) in enumerate(records, 1):
-        for entrant in entrants:
-            entrant.step(x, y)
-        if done % SLICE == 0 or done == len(records):
-            if pace:
-                sleep(max(0.0, begin + done / pace - perf_counter()))
-            yield done
-
-
-def show(console: Console, records: list[Any], entrants: list[Runner], pace: float) -> None:
-    """Run the race on the screen, or line by line where there is no screen."""
-    progress = Progress(TextColumn("learning"), BarColumn(), MofNCompleteColumn(), console=console)
-    task = progress.add_task("", total=len(records))
-    if console.is_terminal:
-        with Live(console=console, transient=True, auto_refresh=False) as live:
-            for done in learn(records, entrants, pace):
-                progress.update(task, completed=done)
-                drawn: RenderableType = Group(progress, table(entrants, "so far"))
-                live.update(drawn, refresh=True)
-        return
-    told = 0
-    for done in learn(records, entrants, 0.0):
-        if done * 5 // len(records) > told:
-            told = done * 5 // len(records)
-            scores = ", ".join(f"{entrant.name} {entrant.cells()[1]}" for entrant in entrants)
-            print(f"{done:>6,} of {len(records):,} records: {scores}", flush=True)
-
-
-def demonstrate(stream: str, pace: float) -> int:
-    """Run the demo; return the exit code."""
-    if stream not in STREAMS:
-        raise MistakeError(f"--stream: {unknown('stream', stream, STREAMS)}")
-    console = Console()
-    records = list(STREAMS[stream]())
-    entrants = runners(len({y for _, y in records}))
-    print(f"{stream}: {len(records):,} records, each predicted, then learned, once", flush=True)
-    code = 0
+def _page(engine: Engine, port: int) -> Dashboard:
+    """Return the page of a run, at this port or one of the next."""
     try:
-        show(console, records, entrants, pace)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    console.print(table(entrants, f"{stream}, {entrants[0].seen:,} records"))
-    return code
+        from stream_llsvm.dashboard.serving import Dashboard, DashboardError
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        if name not in ("starlette", "uvicorn"):
+            raise
+        raise MistakeError(
+            f"the demo needs {name}: pip install 'stream_llsvm[dashboard]'"
+        ) from None
+    first: DashboardError | None = None
+    for tried in range(port, min(port + _PORTS, 2**16) if port > 0 else 1):
+        try:
+            return Dashboard(engine, port=tried)
+        except DashboardError as error:
+            first = first or error
+    raise MistakeError(str(first))

@@ -12,6 +12,7 @@ from stream_llsvm.cli.alarms import Alarms
 from stream_llsvm.cli.building import make_engine, make_sink
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
+from stream_llsvm.cli.paging import show_page
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.stopping import Stopping
 from stream_llsvm.cli.telling import print_json, print_table
@@ -28,6 +29,8 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
             stack.callback(sink.close)
         engine = make_engine(settings, sink, stack)
         Alarms(engine, settings["source"].get("label"))
+        if "dashboard" in settings:
+            show_page(settings["dashboard"], engine, stack)
         stopping = stack.enter_context(Stopping(engine.stop))
         begin, before = time.monotonic(), engine.progress.counts["records"]
         try:
@@ -39,7 +42,7 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
         save = settings.get("model", {}).get("save")
         if save is not None:
             _save(engine.model, save)
-        report = _report(engine, stopping.by, seconds, engine.progress.counts["records"] - before)
+        report = report_of(engine, stopping.by, seconds, engine.progress.counts["records"] - before)
     print_json(report) if as_json else print_table(report, engine.progress.scores.window)
     return INTERRUPTED if stopping.by == "SIGINT" else 0
 
@@ -51,7 +54,8 @@ def _save(model: Any, path: str) -> None:
         raise RunFailedError(f"the model could not be saved: {one_line(error)}") from error
 
 
-def _report(engine: Any, by: str | None, seconds: float, records: int) -> dict[str, Any]:
+def report_of(engine: Any, by: str | None, seconds: float, records: int) -> dict[str, Any]:
+    """Return what became of a run: stopped by a signal or not, after so long, so many records."""
     kept = engine.checkpoints
     return {
         **engine.report(),

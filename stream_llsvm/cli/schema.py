@@ -34,6 +34,13 @@ def table(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
+def secret(name: str, value: Any) -> str:
+    """Return value if it is text; it is not shown if it is not."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text")
+    return value
+
+
 def _of(*allowed: str) -> Check:
     return partial(choice, allowed=allowed)
 
@@ -103,6 +110,12 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "max_rejected_ratio": Key(_number(0, 1)),
         "window": Key(_whole(1, 10**7)),
         "detector": Key(_of("adwin", "none")),
+    },
+    "dashboard": {
+        "host": Key(text),
+        "port": Key(_whole(0, 65_535)),
+        "token": Key(secret),
+        "new_token": Key(flag),
     },
 }
 NEEDED = ("source",)

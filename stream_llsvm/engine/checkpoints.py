@@ -30,6 +30,14 @@ class Found(NamedTuple):
     skipped: list[str]
 
 
+class Made(NamedTuple):
+    """A checkpoint that was made: its number, when, and how many records came before it."""
+
+    number: int
+    time: float
+    record: int
+
+
 class Checkpoints:
     """Checkpoints in a folder, written by a thread of their own.
 
@@ -72,6 +80,7 @@ class Checkpoints:
         self.number = max(self._numbers(), default=0)
         self.failures = 0
         self.failed: deque[OSError] = deque(maxlen=100)
+        self.failing = False  # whether the last one could not be written
 
     def _numbers(self) -> list[int]:
         matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -135,7 +144,12 @@ class Checkpoints:
         return None
 
     def _write_now(self, number: int, payload: Mapping[str, Any]) -> None:
-        write(self.path(number), payload)
+        try:
+            write(self.path(number), payload)
+        except OSError:
+            self.failing = True
+            raise
+        self.failing = False
         for old in self._numbers()[: -self.keep]:
             with contextlib.suppress(OSError):
                 self.path(old).unlink()

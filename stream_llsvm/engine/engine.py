@@ -24,7 +24,7 @@ from stream_llsvm.connectors.base import (
     Source,
     transactional,
 )
-from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.checkpoints import Checkpoints, Made
 from stream_llsvm.engine.keeping import EngineError, continued, saved
 from stream_llsvm.engine.late import LateLabels
 from stream_llsvm.engine.learner import Answers, Learner
@@ -112,6 +112,7 @@ class Engine:
         self.observers: list[Observer] = [Unlabelled(), *observers]
         self.position: Position | None = None
         self._again_from: Position | None = None
+        self.made: Made | None = None  # the last checkpoint
         self._stop = threading.Event()
         if checkpoints is not None:
             continued(self, checkpoints)
@@ -231,6 +232,7 @@ class Engine:
         if sink is not None:
             sink.commit(self.position)
         if number is not None:
+            self.made = Made(number, time.time(), self.progress.counts["records"])
             self.progress.note("checkpoint", f"number {number}")
 
     def _flush(self) -> None:

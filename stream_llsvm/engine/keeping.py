@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stream_llsvm.connectors.base import Rollback, transactional
-from stream_llsvm.engine.checkpoints import Checkpoints, Found
+from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
@@ -20,15 +20,20 @@ class EngineError(Exception):
     """The run cannot go on; the text says why, and what to do."""
 
 
+def copied(model: LocalClassifier) -> dict[str, Any]:
+    """Return what `from_payload` makes the model of; nothing in it changes any more."""
+    memory = model._memory
+    state = None if memory is None else memory.state.view(np.uint8).copy()
+    return model._payload() | {"state": state}
+
+
 def saved(engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint holds; nothing in it changes while the run goes on."""
     model = engine.model
     assert isinstance(model, LocalClassifier)
-    memory = model._memory
-    state = None if memory is None else memory.state.view(np.uint8).copy()
     late = engine.late
     return {
-        "model": model._payload() | {"state": state},
+        "model": copied(model),
         "position": engine.position,
         "progress": engine.progress.payload(),
         "rejected": dict(engine.rejects.counts),
@@ -64,6 +69,9 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.progress.restore(payload["progress"])
     engine.rejects.counts.update(payload["rejected"])
     engine.position = payload["position"]
+    records = engine.progress.counts["records"]
+    at = checkpoints.path(found.number).stat().st_mtime
+    engine.made = Made(found.number, at, records)
     if engine.position is not None:
         engine.source.seek(engine.position)
     if engine.late is not None and payload["late"] is not None:
@@ -74,7 +82,6 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     for each, written in zip(_outputs(engine), payload["written"], strict=True):
         if isinstance(each, Rollback) and written is not None:
             each.truncate(written)
-    records = engine.progress.counts["records"]
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
 
 

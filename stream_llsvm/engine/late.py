@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ class LateLabels:
     def __init__(self, source: Source, waiting: Waiting, clock: Callable[[], float]) -> None:
         self.source, self.waiting, self.clock = source, waiting, clock
         self.position: Position | None = None
+        self.learned, self.seconds = 0, 0.0  # how many records were learned, and for how long
 
     def hold(self, batch: Batch, answers: Answers, learner: Learner, progress: Progress) -> None:
         """Let those of a batch wait that were predicted and have no label."""
@@ -62,8 +64,11 @@ class LateLabels:
 
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""
+        begin = time.perf_counter()
         why = learner.teach(guess.x, label)
+        self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
+        self.learned += 1 - len(refused)
         # Of the other labels' probabilities only the sum is known: it is shared evenly.
         others = max(1, len(progress.classes) - 1)
         p = guess.sure if guess.prediction == label else (1 - guess.sure) / others

@@ -39,6 +39,8 @@ class Progress:
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(records=0, predicted=0, learned=0, drifts=0)
         self.events: list[dict[str, Any]] = []
+        self.since: list[int] = []  # at which record each class was first seen
+        self._number = 0
 
     def score(self, labels: Sequence[Any], answers: Answers) -> None:
         """Score the answers to records that had a label, and were learned."""
@@ -51,10 +53,16 @@ class Progress:
         if not rows:
             return
         truth, told = self._codes(labels), self._codes(predicted)
+        self._note_new_classes(rows, truth)
         self.scores.update(truth, told, p_truth)
         self.counts["learned"] += len(rows)
         if self.detector is not None:
             self._watch(self.detector, rows, (truth != told).astype(float).tolist())
+
+    def _note_new_classes(self, rows: Sequence[int], truth: NDArray[np.int64]) -> None:
+        for code in range(len(self.since), len(self.classes)):
+            own = np.flatnonzero(truth == code)  # none if it was only ever predicted
+            self.since.append(self.counts["records"] + rows[own[0] if len(own) else -1] + 1)
 
     def _codes(self, labels: Sequence[Any]) -> NDArray[np.int64]:
         """Return the labels' codes, -1 where there is none."""
@@ -87,9 +95,25 @@ class Progress:
     def note(self, kind: str, text: str, record: int | None = None) -> None:
         """Keep an event, the last thousand, and log it."""
         log.info("%s: %s", kind, text)
-        at = self.counts["records"] if record is None else record
-        self.events.append({"kind": kind, "text": text, "record": at, "time": time.time()})
+        self.events.append(
+            {
+                "id": self.next_number(),
+                "kind": kind,
+                "text": text,
+                "record": self.counts["records"] if record is None else record,
+                "time": time.time(),
+            }
+        )
         del self.events[:-_MOST_EVENTS]
+
+    def next_number(self) -> int:
+        """Return a number above all before it, also above those of a run that was restarted.
+
+        Whoever has seen what has one number wants what has a higher one. They are milliseconds
+        where the clock allows it.
+        """
+        self._number = max(self._number + 1, int(time.time() * 1000))
+        return self._number
 
     def report(self) -> dict[str, Any]:
         """Return counts and scores."""
@@ -105,6 +129,7 @@ class Progress:
             "scores": self.scores.payload(),
             "classes": self.classes.labels,
             "counts": dict(self.counts),
+            "since": list(self.since),
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
@@ -112,3 +137,4 @@ class Progress:
         self.scores = Scores.restored(payload["scores"])
         self.classes = LabelSpace(payload["classes"])
         self.counts.update(payload["counts"])
+        self.since = list(payload.get("since", [0] * len(self.classes)))

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from stream_llsvm.connectors.base import DeadLetters, Rejected
 
 _SHOWN = 3
+_KEPT = 20
 _JUDGED_FROM = 100
 
 
@@ -30,15 +31,15 @@ class Rejects:
     def __init__(self, letters: DeadLetters | None, max_ratio: float) -> None:
         self.letters, self.max_ratio = letters, max_ratio
         self.counts: Counter[str] = Counter()
-        self.first: list[str] = []
+        self.first: list[Rejected] = []  # without their bytes, which may be many
 
     def take(self, rejected: Iterable[Rejected]) -> None:
         """Count and keep them."""
         listed = list(rejected)
         for each in listed:
             self.counts[each.reason] += 1
-            if len(self.first) < _SHOWN:
-                self.first.append(f"{each.place}: {each.reason}: {each.detail}")
+            if len(self.first) < _KEPT:
+                self.first.append(each._replace(raw=b""))
         if listed and self.letters is not None:
             self.letters.write(listed)
 
@@ -46,7 +47,8 @@ class Rejects:
         """Raise TooManyRejected if too few of all records could be used."""
         bad = self.counts.total()
         if bad + used >= _JUDGED_FROM and bad > self.max_ratio * (bad + used):
+            shown = [f"{one.place}: {one.reason}: {one.detail}" for one in self.first[:_SHOWN]]
             raise TooManyRejected(
                 f"{bad:,} of {bad + used:,} records could not be used, more than "
-                f"max_rejected_ratio={self.max_ratio:g} allows. The first: {'; '.join(self.first)}"
+                f"max_rejected_ratio={self.max_ratio:g} allows. The first: {'; '.join(shown)}"
             )

@@ -7,10 +7,13 @@ not there waits too, for a while: on two topics it may well come first.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from math import inf
 from typing import Any, NamedTuple
+
+DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
 
 
 class Guess(NamedTuple):
@@ -39,6 +42,8 @@ class Waiting:
     >>> waiting.label("a", "no", at=5.0).x
     {'x': 1.0}
     >>> waiting.label("b", "no", at=6.0)  # its record has not come yet
+    >>> waiting.delays  # how many labels came within 0.01, 0.1, 1, 10, ... seconds
+    [0, 0, 0, 1, 0, 0, 0, 0]
 
     """
 
@@ -50,12 +55,14 @@ class Waiting:
         self.labels: OrderedDict[Hashable, tuple[Any, float]] = OrderedDict()
         self.counts = dict.fromkeys(self.COUNTERS, 0)
         self._now = -inf
+        self.delays = [0] * (len(DELAYS) + 1)
+        self.delayed = 0.0  # all delays together
 
     def record(self, key: Hashable, guess: Guess) -> tuple[Any] | None:
         """Let a record wait; returns its label, in a tuple, if that has come already."""
         early = self.labels.pop(key, None)
         if early is not None:
-            self.counts["matched"] += 1
+            self._match(0.0)
             return (early[0],)
         if key in self.records:
             self.counts["duplicated"] += 1
@@ -68,7 +75,7 @@ class Waiting:
         """Return the record that the label is for; if it has not come yet, the label waits."""
         guess = self.records.pop(key, None)
         if guess is not None:
-            self.counts["matched"] += 1
+            self._match(at - guess.at)
             return guess
         if key in self.labels:
             self.counts["duplicated"] += 1
@@ -76,6 +83,11 @@ class Waiting:
         self.labels[key] = (label, at)
         self._expire(at)
         return None
+
+    def _match(self, delay: float) -> None:
+        self.counts["matched"] += 1
+        self.delays[bisect_left(DELAYS, delay)] += 1
+        self.delayed += max(0.0, delay)
 
     def _expire(self, now: float) -> None:
         if now < self._now:
@@ -116,6 +128,8 @@ class Waiting:
             "records": [(key, *guess) for key, guess in self.records.items()],
             "labels": [(key, *label) for key, label in self.labels.items()],
             "counts": dict(self.counts),
+            "delays": list(self.delays),
+            "delayed": self.delayed,
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
@@ -126,3 +140,5 @@ class Waiting:
         came = [guess.at for guess in self.records.values()]
         came += [at for _, at in self.labels.values()]
         self._now = max(came, default=-inf)
+        self.delays = list(payload.get("delays", self.delays))
+        self.delayed = payload.get("delayed", 0.0)

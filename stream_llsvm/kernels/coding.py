@@ -8,7 +8,8 @@ to a move of the anchor: ``pull[j]`` is such that
 
 which for softmax codes is 2 beta gamma_j, SAPL(13-15) summed up: the derivative of a code of its
 own is s (1 - gamma_j), of the others -s gamma_h, and the h's blend to H. A further coding is a
-function here that fills ``code`` and ``pull``, and a line in ``encode``.
+function here that fills ``code`` and ``pull``, and a line in ``encode``. Reconstruction codes need
+more than distances, and their derivative has another direction: see ``reconstruction.py``.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 
-SOFTMAX, INVERSE_DISTANCE = range(2)
-CODINGS = {"softmax": SOFTMAX, "inverse_distance": INVERSE_DISTANCE}
+SOFTMAX, INVERSE_DISTANCE, RECONSTRUCTION = range(3)
+CODINGS = {
+    "softmax": SOFTMAX,
+    "inverse_distance": INVERSE_DISTANCE,
+    "reconstruction": RECONSTRUCTION,
+}
 
 
 @kernel

@@ -30,7 +30,9 @@ class AnchorClassifier(LocalClassifier):
         How many of the nearest anchors answer a record.
     coding
         How the nearest share the answer: "softmax", by exp(-beta d^2), with beta relative to the
-        running mean of d^2, SAPL(2); or "inverse_distance", by 1 / d, as LL section 4 has it.
+        running mean of d^2, SAPL(2) (localized soft assignment); "inverse_distance", by 1 / d, as
+        LL section 4 has it (van Gemert); or "reconstruction", by how the record is best blended of
+        them (LLE, LLC), which has no supervised anchor step.
     step_size
         "auto": several step sizes side by side, each with its raw and its averaged weights, and
         the mixer finds out which to believe. A number: that one step, relative to the mean square
@@ -96,6 +98,11 @@ class AnchorClassifier(LocalClassifier):
         self.loss = choice("loss", loss, LOSSES)
         self.multiclass = choice("multiclass", multiclass, MULTICLASS)
         super().__init__(standardize, max_mb, seed)
+        if coding == "reconstruction" and self._supervised_anchors:
+            raise ValueError(
+                'coding="reconstruction" has no supervised anchor step: use LLSVMClassifier, or '
+                "LCCClassifier(supervised=False)"
+            )
         if step_size == "paper" and not l2 * t0 >= _SMALLEST_L2_T0:
             raise ValueError(
                 f'step_size="paper" begins with steps of 1 / (l2 t0), at most '
@@ -112,6 +119,10 @@ class AnchorClassifier(LocalClassifier):
     def _supervised_anchors(self) -> bool:
         return True
 
+    @property
+    def _common_share(self) -> float:
+        return COMMON_SHARE
+
     def _members(self) -> Sequence[Member]:
         auto, paper = self.step_size == "auto", self.step_size == "paper"
         one = 1.0 if isinstance(self.step_size, str) else float(self.step_size)
@@ -127,7 +138,7 @@ class AnchorClassifier(LocalClassifier):
                 averaged=auto,
                 supervised=self._supervised_anchors,
                 flat=self._flat,
-                common_share=0.0 if paper or self._flat else COMMON_SHARE,
+                common_share=0.0 if paper or self._flat else self._common_share,
                 l2=self.l2,
                 t0=self.t0,
                 skip=self.skip,

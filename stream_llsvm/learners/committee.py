@@ -12,6 +12,7 @@ from stream_llsvm.learners.options import whole
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.members.ferns import Ferns
+from stream_llsvm.members.local import LocalMachines
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 
@@ -71,12 +72,18 @@ def ferns(size: int, seed: int) -> Member:
     )
 
 
+def local(size: int, seed: int) -> Member:
+    """Make a local member: small SVMs among the nearest of that many records."""
+    return LocalMachines(window=size, seed=seed)
+
+
 #: Of each kind: how to make one, the size if none is given, and the range of sizes.
 KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "anchors": (anchors, 100, 1, 100_000),
     "additive": (additive, 33, 2, 1_025),
     "memory": (memory, 2_000, 1, 1_000_000),
     "ferns": (ferns, 60, 1, 10_000),
+    "local": (local, 2_000, 1, 1_000_000),
 }
 
 
@@ -91,9 +98,10 @@ class CommitteeClassifier(LocalClassifier):
     Parameters
     ----------
     members
-        What it is made of: "anchors", "additive", "memory" or "ferns", each with its size if that
-        is to be another than usual (100 anchors, 33 knots, 2,000 records, 60 ferns), as in
-        "anchors:30". "anchors:1" is a linear machine.
+        What it is made of: "anchors", "additive", "memory", "ferns" or "local", each with its size
+        if that is to be another than usual (100 anchors, 33 knots, 2,000 records, 60 ferns, 2,000
+        records), as in "anchors:30". "anchors:1" is a linear machine, "local" a
+        `LocalSVMClassifier`'s small SVMs, which cost more than all others together.
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
         mixer can do without sleep, and are woken now and then; members that are all needed stay

@@ -11,7 +11,6 @@ import numpy as np
 from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.run import run
 from stream_llsvm.labels import LabelSpace
 from stream_llsvm.learners.options import flag, whole
 from stream_llsvm.members.member import Member
@@ -63,7 +62,7 @@ class GrowingModel(abc.ABC):
         n_features = len(self._features) + len(features)
         if self._memory is None:
             memory = self._refuse_if_too_large(n_features, len(classes))
-            announce()
+            announce(memory.guests)
             memory.begin()
             self._memory = memory
         elif n_features > self._memory.width or len(classes) > self._memory.n_classes:
@@ -106,18 +105,7 @@ class GrowingModel(abc.ABC):
     def _run_one(self, memory: Memory, row: Row) -> None:
         # Without the features that nobody knows yet it is another record that is foretold.
         memory.plan[0, at.KEEP] = not self._features.ignored
-        run(
-            memory.state,
-            memory.scratch,
-            memory.plan,
-            row.values.reshape(-1),
-            row.columns,
-            row.starts,
-            memory.one_label,
-            memory.one_importance,
-            memory.one_proba,
-            memory.one_likeliest,
-        )
+        memory.run_one(row.values.reshape(-1), row.columns, row.starts)
 
     def _restore(self, payload: Mapping[str, Any]) -> None:
         """Take over a saved state; raises ModelFileError if it is not one of this model's."""

@@ -50,6 +50,7 @@ class LCCClassifier(AnchorClassifier):
         seed: int = 0,
         supervised: bool = True,
     ) -> None:
+        self.supervised = flag("supervised", supervised)
         super().__init__(
             n_anchors=n_anchors,
             n_neighbors=n_neighbors,
@@ -64,7 +65,6 @@ class LCCClassifier(AnchorClassifier):
             max_mb=max_mb,
             seed=seed,
         )
-        self.supervised = flag("supervised", supervised)
 
     @property
     def _supervised_anchors(self) -> bool:

@@ -8,10 +8,12 @@ from typing import Any
 
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.model_file import ModelFileError, read
@@ -21,12 +23,14 @@ _KNOWN: dict[str, type[LocalClassifier]] = {
     c.__name__: c
     for c in (
         CommitteeClassifier,
+        CSVMClassifier,
         LLSVMClassifier,
         SAPLClassifier,
         LCCClassifier,
         AdditiveSVMClassifier,
         MemoryClassifier,
         FernsClassifier,
+        LocalSVMClassifier,
     )
 }
 _PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import run as model
 from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels.coding import RECONSTRUCTION
 from stream_llsvm.kernels.members import anchor_state as own
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kmeans import kmeans
@@ -55,12 +56,14 @@ class Anchors(Stepping):
 
     def search_cost(self, width: int) -> int:
         """Return the multiply-adds per record that all rungs share."""
-        return self.n_anchors * width
+        k = self.n_neighbors if self.coding == RECONSTRUCTION else 0
+        return self.n_anchors * width + k * (k - 1) // 2 * width
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return the dimensions that its layout names."""
         rungs = self.rungs(width, columns)
         machines = self.n_anchors + (self.common_share > 0)
+        solved = self.n_neighbors if self.coding == RECONSTRUCTION else 0
         return {
             "settings": kernel.STEPS + len(rungs),
             "anchors": self.n_anchors,
@@ -70,6 +73,8 @@ class Anchors(Stepping):
             "rungs": len(rungs),
             "experts": self.experts(width, columns),
             "machine_width": 0 if self.flat else width,
+            "gram_rows": solved,
+            "gram_columns": solved + 1,
         }
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
@@ -176,6 +181,73 @@ class Anchors(Stepping):
                 by_expert(weights),
                 by_expert(biases),
             )
+
+    def masses(self, views: Views) -> NDArray[np.float64]:
+        """Return how many records each anchor has answered, each counted by its share."""
+        born = int(views["running"][kernel.N_ANCHORS])
+        return np.asarray(views["facts"][kernel.MASS, :born].astype(np.float64))
+
+    def positions(
+        self, views: Views, which: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return where some anchors are in some of the features, scaled."""
+        zoom = views["facts"][kernel.ZOOM, which].astype(np.float64)
+        return np.asarray(zoom[:, None] * views["positions"][np.ix_(which, columns)])
+
+    def blended(
+        self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return some anchors' machines, all experts added up, each with a strength.
+
+        The common machine's share is among it: it is what a record would be answered with that
+        lies on the anchor, far from all others. Weights are (anchors, columns, width), biases
+        (anchors, columns).
+        """
+        own = self._added_up(views, which, strength)
+        if self.common_share == 0:
+            return own
+        common = self._added_up(views, np.array([self.n_anchors]), strength)
+        share = views["settings"][kernel.COMMON_SHARE]
+        return own[0] + np.float32(share) * common[0], own[1] + share * common[1]
+
+    def _added_up(
+        self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Add up experts without laying out the weights of each, which may be many."""
+        weights, biases = views["weights"], views["biases"]
+        copies, rungs, columns, width = weights.shape[1:]
+        by_copy = strength.reshape(copies, rungs)
+        # Averaged weights are kept in two parts; see kernels/members/machines.py.
+        factors = np.zeros((len(which), copies, rungs))
+        factors[:, 0] = by_copy[0] * views["raw_scale"]
+        if self.averaged:
+            factors[:, 0] += by_copy[1] * views["keep"][which]
+            factors[:, 1] = by_copy[1] * views["gain"][which][:, None]
+        each = factors.reshape(len(which), 1, copies * rungs).astype(np.float32)
+        if self.flat:
+            summed = np.zeros((len(which), columns, views["positions"].shape[1]), np.float32)
+        else:
+            parts = weights[which].reshape(len(which), copies * rungs, columns * width)
+            summed = (each @ parts).reshape(len(which), columns, width)
+        flat = biases[which].reshape(len(which), copies * rungs, columns)
+        return summed, np.einsum("e,nec->nc", strength, flat.astype(np.float64))
+
+    def answering(self, views: Views) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the anchors that answered the last record, and their shares."""
+        n = int(views["found"][0])
+        return views["near"][:n].copy(), np.asarray(views["shares"][2, :n].astype(np.float64))
+
+    def moves(self, views: Views) -> int:
+        """Return how often an anchor has been moved."""
+        return int(views["running"][kernel.MOVES])
+
+    def square(self, views: Views) -> float:
+        """Return the sum of the squares of its weights, the raw ones."""
+        total = float(np.square(views["biases"][:, 0].astype(np.float64)).sum())
+        for r, scale in enumerate(views["raw_scale"].tolist()):
+            raw = views["weights"][:, 0, r].ravel()
+            total += scale * scale * float(np.dot(raw, raw))
+        return total
 
     def sound(self, views: Views) -> bool:
         """Whether the kernel can trust this state (it comes from a file)."""

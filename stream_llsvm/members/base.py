@@ -35,6 +35,34 @@ class Plain:
         """Yield each anchor's position, mass, and experts' weights and biases."""
         yield from ()
 
+    def masses(self, views: Views) -> NDArray[np.float64]:
+        """Return how many records each anchor has answered, each counted by its share."""
+        return np.zeros(0)
+
+    def positions(
+        self, views: Views, which: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return where some anchors are in some of the features, scaled."""
+        return np.zeros((len(which), len(columns)))
+
+    def blended(
+        self, views: Views, which: NDArray[np.int64], strength: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return some anchors' machines, all experts added up, each with a strength."""
+        return np.zeros((len(which), 0, 0), dtype=np.float32), np.zeros((len(which), 0))
+
+    def answering(self, views: Views) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the anchors that answered the last record, and their shares."""
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+
+    def moves(self, views: Views) -> int:
+        """Return how often an anchor has been moved."""
+        return 0
+
+    def square(self, views: Views) -> float:
+        """Return the sum of the squares of its weights, the raw ones; 0 if it has none."""
+        return 0.0
+
     def relevance(self, views: Views) -> NDArray[np.float64] | None:
         """Return how much each feature counts, if the member learns that."""
         return None

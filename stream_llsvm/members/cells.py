@@ -51,3 +51,8 @@ class Cells(Stepping):
         self.widen(new["bias"], old["bias"][:, self.kept_rungs(before, after)], 2)
         if begun:
             new["bias"][:, :, max(2, before[1]) : after[1]] = -1
+
+    def square(self, views: Views) -> float:
+        """Return the sum of the squares of its weights, the raw ones."""
+        raw = np.moveaxis(views["weights"], -3, 0)[0].ravel(), views["bias"][0].ravel()
+        return sum(float(np.dot(part, part)) for part in raw)

@@ -92,21 +92,19 @@ class Ferns(Cells):
         shape = views["bias"].shape
         of_features = np.zeros((*shape, len(z)))
         rest = views["bias"].astype(np.float64)
-        begun = views["running"][kernel.SEEN] >= kernel.FIRST_DRAW and len(z) > 0
-        drawn = self.n_ferns if begun else 0
-        for f in range(drawn):
-            weights = views["weights"][f].astype(np.float64)
-            mass = views["mass"][f].astype(np.float64)
-            cell, begin, size = int(views["cells"][f]) - (f << self.depth), 0, 1 << self.depth
-            before = _mean(weights, mass)
-            rest += before
+        if views["running"][kernel.SEEN] >= kernel.FIRST_DRAW and len(z) > 0:
+            ferns = np.arange(self.n_ferns)
+            cell = views["cells"] - (ferns << self.depth)
+            begin, size = np.zeros_like(ferns), 1 << self.depth
+            before = _means(views, begin, size)
+            rest += before.sum(axis=0)
             for d in range(self.depth):
                 size //= 2
                 begin += size * (cell >> (self.depth - 1 - d) & 1)
-                half = slice(begin, begin + size)
-                # The last half is the cell itself: its own weight, whatever its mass.
-                after = weights[begin] if size == 1 else _mean(weights[half], mass[half])
-                of_features[..., views["features"][f, d]] += after - before
+                after = _means(views, begin, size)
+                # The feature goes first, to be told apart from those that were not asked for.
+                by_feature = np.moveaxis(of_features, -1, 0)
+                np.add.at(by_feature, views["features"][:, d], after - before)
                 before = after
         return Parts(by_expert(of_features), np.zeros_like(by_expert(of_features)), by_expert(rest))
 
@@ -121,8 +119,13 @@ class Ferns(Cells):
         )
 
 
-def _mean(weights: NDArray[np.float64], mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cells' mean weight, counted by mass; evenly if they have none."""
-    total = mass.sum()
-    share = mass / total if total > 0 else np.full(len(mass), 1 / len(mass))
-    return np.asarray(np.einsum("l,l...->...", share, weights))
+def _means(views: Views, begin: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """Return each fern's mean weight over so many cells, counted by mass; evenly without any.
+
+    That of a single cell is its own weight, whatever its mass.
+    """
+    at = np.arange(len(begin))[:, None], begin[:, None] + np.arange(size)
+    mass = views["mass"][at].astype(np.float64)
+    mass[mass.sum(axis=1) <= 0] = 1.0
+    share = mass / mass.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("fl,fl...->f...", share, views["weights"][at]))

@@ -1,4 +1,4 @@
-"""``evaluate`` and ``demo``: the scores are those of the obvious loop."""
+"""``evaluate``: the scores are those of the obvious loop."""
 
 from __future__ import annotations
 
@@ -72,10 +72,3 @@ def test_mistakes_are_one_line(tmp_path: Path, data: Path) -> None:
         said = refused("evaluate", *given)
         assert complaint in said
         assert len(said.splitlines()) == 1
-
-
-def test_the_demo_runs_without_a_screen() -> None:
-    result = run("demo", "--stream", "segments")
-    assert result.exit_code == 0
-    assert "CommitteeClassifier" in result.stdout
-    assert 'did you mean "bananas"?' in refused("demo", "--stream", "banana")

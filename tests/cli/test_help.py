@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.support import ROOT, run
 
-COMMANDS = ["run", "evaluate", "replay", "predict", "inspect", "demo"]
+COMMANDS = ["run", "evaluate", "replay", "predict", "inspect", "demo", "top"]
 
 
 def test_the_command_alone_shows_its_help() -> None:

@@ -82,6 +82,7 @@ def _run(kind: str, *scenarios: str) -> subprocess.CompletedProcess[str]:
         "AdditiveSVMClassifier",
         "MemoryClassifier",
         "FernsClassifier",
+        "LocalSVMClassifier",
         "CommitteeClassifier",
     ],
 )

@@ -10,9 +10,11 @@ import numpy as np
 from stream_llsvm import (
     AdditiveSVMClassifier,
     CommitteeClassifier,
+    CSVMClassifier,
     FernsClassifier,
     LCCClassifier,
     LLSVMClassifier,
+    LocalSVMClassifier,
     MemoryClassifier,
     SAPLClassifier,
 )
@@ -24,16 +26,20 @@ NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
     AdditiveSVMClassifier,
     MemoryClassifier,
     FernsClassifier,
+    LocalSVMClassifier,
     CommitteeClassifier,
+    CSVMClassifier,
 )
 ALL_LEARNERS: tuple[type[LocalClassifier], ...] = (*LEARNERS, *NEW_LEARNERS)
 
 #: Options that make a model's state quick to copy and to compare.
 SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     **{kind: {"n_anchors": 12, "n_neighbors": 4} for kind in LEARNERS},
+    CSVMClassifier: {"n_clusters": 12},
     AdditiveSVMClassifier: {"n_knots": 5},
     MemoryClassifier: {"window": 70},
     FernsClassifier: {"n_ferns": 8, "depth": 4},
+    LocalSVMClassifier: {"window": 70},
     CommitteeClassifier: {
         "members": ("anchors:1", "anchors:8", "additive:5", "memory:70", "ferns:8")
     },

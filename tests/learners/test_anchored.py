@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm import LLSVMClassifier
+from stream_llsvm import LCCClassifier, LLSVMClassifier, SAPLClassifier
 from stream_llsvm.learners.anchored import AnchorClassifier
 from tests.learners.support import LEARNERS, Stream, everything, records, small, sound, taught
 
@@ -45,6 +45,23 @@ def extremes(n: int, seed: int) -> Stream:
     )  # fmt: skip
     labels = rng.integers(0, 3, n).tolist()
     return [(dict(enumerate(row)), y) for row, y in zip(x.tolist(), labels, strict=True)]
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_reconstruction_lets_no_nan_in(standardize: bool) -> None:
+    model = LLSVMClassifier(6, 3, coding="reconstruction", standardize=standardize)
+    for i, (x, y) in enumerate(extremes(240, seed=0)):
+        model.learn_one(x, y, w=1e6 if i >= 200 else 1.0)
+        assert i % 40 != 39 or sound(model), f"after record {i}"
+    for x, _ in extremes(20, seed=1):
+        assert np.isfinite(list(model.predict_proba_one(x).values())).all()
+
+
+def test_reconstruction_has_no_supervised_anchor_step() -> None:
+    for kind in (SAPLClassifier, LCCClassifier):
+        with pytest.raises(ValueError, match="has no supervised anchor step"):
+            kind(coding="reconstruction")
+    assert LCCClassifier(coding="reconstruction", supervised=False).coding == "reconstruction"
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=name_of)

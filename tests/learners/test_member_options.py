@@ -11,17 +11,20 @@ from stream_llsvm import (
     AdditiveSVMClassifier,
     CommitteeClassifier,
     FernsClassifier,
+    LocalSVMClassifier,
     MemoryClassifier,
 )
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import KINDS, MEMBERS
 from tests.learners.support import NEW_LEARNERS, everything, records, small, taught
 from tests.learners.test_options import ALLOWED as SHARED_ALLOWED
-from tests.learners.test_options import NO_FLAG, NO_WHOLE
+from tests.learners.test_options import NO_FLAG, NO_NUMBER, NO_WHOLE
 from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
-ONE_OF = r"members are 'anchors', 'additive', 'memory', 'ferns', with a size or without: got "
+ONE_OF = (
+    r"members are 'anchors', 'additive', 'memory', 'ferns', 'local', with a size or without: got "
+)
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
     "budget": (
@@ -29,21 +32,51 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         r'budget \(if it is not "auto"\) must be a whole number from 1 to 1,000,000,000,000',
     ),
     "threads": ([*NO_WHOLE, 0, 1_025], "threads must be a whole number from 1 to 1,024"),
+    "n_clusters": ([*NO_WHOLE, 0, 100_001], "n_clusters must be a whole number from 1 to 100,000"),
+    "global_share": ([*NO_NUMBER, -0.1, 1_001], "global_share must be a number from 0 to 1000"),
+    "step_size": ([*NO_NUMBER[1:], 0, "paper"], "step_size"),
+    "l2": SHARED_REFUSED["l2"],
     "n_knots": ([*NO_WHOLE, 1, 1_026], "n_knots must be a whole number from 2 to 1,025"),
     "window": ([*NO_WHOLE, 0, 10**6 + 1], "window must be a whole number from 1 to 1,000,000"),
     "metric": (["", "euclid", 1, True, ["learned"]], "metric must be one of 'learned'"),
     "n_ferns": ([*NO_WHOLE, 0, 10_001], "n_ferns must be a whole number from 1 to 10,000"),
     "depth": ([*NO_WHOLE, 0, 17], "depth must be a whole number from 1 to 16"),
+    "k": (["3", None, True, 0, 33, float("nan")], "k must be a number from 0.1 to 32"),
+    "kernel": (["", "poly", 1, None, ["rbf"]], "kernel must be one of 'rbf', 'linear'"),
+    "C": (["1", None, True, 0, 1e7, float("nan")], r"C must be a number from 1e-06 to 1e\+06"),
+    "sigma": (
+        ["auto", None, True, 0, 1e4, float("nan")],
+        r'sigma \(if it is not "local"\) must be a number from 0.001 to 1000',
+    ),
+    "replace": (["", "newest", 1, None], "replace must be one of 'oldest', 'random'"),
+}
+#: What one kind understands by an option that others have too.
+OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
+    LocalSVMClassifier: {
+        "metric": (["", "learned", 1, True], "metric must be one of 'diagonal', 'megm'"),
+    },
+}
+OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
+    LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
 }
 ALLOWED: dict[str, list[Any]] = {
     **{name: SHARED_ALLOWED[name] for name in SHARED},
     "budget": ["auto", 1, 10**12],
     "threads": [1, 1_024],
+    "n_clusters": [1, 100_000],
+    "global_share": [0.0, 1, 1_000],
+    "step_size": ["auto", 2.0],
+    "l2": [0.0, 1],
     "n_knots": [2, 1_025],
     "window": [1, 10**6],
     "metric": ["learned", None],
     "n_ferns": [1, 10_000],
     "depth": [1, 16],
+    "k": [0.1, 3, 32.0],
+    "kernel": ["rbf", "linear"],
+    "C": [1e-6, 1, 1e6],
+    "sigma": ["local", 1e-3, 2, 1e3],
+    "replace": ["oldest", "random"],
 }
 
 
@@ -58,7 +91,8 @@ each = pytest.mark.parametrize("kind", NEW_LEARNERS)
 def test_what_is_refused(kind: type[LocalClassifier]) -> None:
     make: Any = kind
     for name in options_of(kind) - {"members"}:
-        values, message = REFUSED[name]
+        values, message = OWN_REFUSED.get(kind, {}).get(name, REFUSED.get(name, ([], "")))
+        assert values, f"nothing is tried that {name} refuses"
         for value in values:
             with pytest.raises(ValueError, match=message) as told:
                 make(**{name: value})
@@ -69,7 +103,7 @@ def test_what_is_refused(kind: type[LocalClassifier]) -> None:
 def test_what_is_allowed(kind: type[LocalClassifier]) -> None:
     make: Any = kind
     for name in options_of(kind) - {"members"}:
-        for value in ALLOWED[name]:
+        for value in OWN_ALLOWED.get(kind, {}).get(name, ALLOWED.get(name, [])):
             model = make(**{name: value})
             assert getattr(model, name) == value
             assert model.clone()._get_params() == model._get_params()
@@ -97,6 +131,20 @@ MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
     (AdditiveSVMClassifier, {"n_knots": 9}),
     (MemoryClassifier, {"window": 50}),
     (MemoryClassifier, {"metric": None}),
+    *(
+        (LocalSVMClassifier, {name: value})
+        for name, value in {
+            "window": 50,
+            "k": 1.0,
+            "metric": None,
+            "kernel": "linear",
+            "C": 0.1,
+            "sigma": 0.3,
+            "replace": "random",
+        }.items()
+    ),
+    (LocalSVMClassifier, {"metric": "diagonal"}),
+    (LocalSVMClassifier, {"replace": "random", "seed": 9}),
     (FernsClassifier, {"n_ferns": 7}),
     (FernsClassifier, {"depth": 5}),
     (CommitteeClassifier, {"members": ("anchors:1", "ferns:8")}),

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from stream_llsvm import load_model
+from stream_llsvm.kernels.local.run import run_guests
 from stream_llsvm.kernels.run import run
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
 from stream_llsvm.learners.base import LocalClassifier
@@ -45,7 +46,7 @@ BATCHES: dict[str, Any] = {
 
 
 def compiled() -> list[int]:
-    return [len(entry.signatures) for entry in (run, observe_rows, scale_rows)]
+    return [len(entry.signatures) for entry in (run, run_guests, observe_rows, scale_rows)]
 
 
 def begun(kind: type[LocalClassifier]) -> LocalClassifier:

@@ -24,7 +24,7 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         "n_anchors must be a whole number from 1 to 100,000",
     ),
     "n_neighbors": ([*NO_WHOLE, 0, 1_001], "n_neighbors must be a whole number from 1 to 1,000"),
-    "coding": (NO_CHOICE, "coding must be one of 'softmax', 'inverse_distance'"),
+    "coding": (NO_CHOICE, "coding must be one of 'softmax', 'inverse_distance', 'reconstruction'"),
     "step_size": (
         [*NO_NUMBER[1:], 0, -1.0, 1e-7, 1001, "", "Auto", "1"],
         r"step_size( must be a number from 1e-06 to 1000| .* must be one of 'auto', 'paper')",

@@ -58,6 +58,13 @@ def command(
     ] = None,
     window: Annotated[int | None, Option(help="Records the last scores look at (1000).")] = None,
     detector: Annotated[Text, Option(help="adwin (usual) or none.")] = None,
+    dashboard: Annotated[
+        Text, Option(help="Show the run on a page at [HOST:]PORT, such as 8765.")
+    ] = None,
+    new_token: Annotated[
+        bool,
+        Option("--new-token", help="Make a token for the page, and print it in its address."),
+    ] = False,
     max_records: Annotated[
         int | None, Option(min=1, help="Stop after about so many: at the end of a batch.")
     ] = None,
@@ -65,6 +72,7 @@ def command(
 ) -> int:
     """Run a pipeline."""
     from stream_llsvm.cli import models
+    from stream_llsvm.cli.addresses import host_and_port
     from stream_llsvm.cli.pipeline import Pipeline
     from stream_llsvm.cli.running import run_pipeline
 
@@ -98,4 +106,9 @@ def command(
     asked.flag("--max-rejected-ratio", "engine", "max_rejected_ratio", max_rejected_ratio)
     asked.flag("--window", "engine", "window", window)
     asked.flag("--detector", "engine", "detector", detector)
+    if dashboard is not None:
+        host, port = host_and_port(dashboard)
+        asked.flag("--dashboard", "dashboard", "host", host)
+        asked.flag("--dashboard", "dashboard", "port", port)
+    asked.flag("--new-token", "dashboard", "new_token", new_token)
     return run_pipeline(asked.checked(), as_json=json, max_records=max_records)

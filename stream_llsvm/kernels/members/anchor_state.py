@@ -44,4 +44,5 @@ LAYOUT = (
     ("heights", "f4", ("reach", "experts", "columns"), "scratch"),
     ("sums", "f4", (3, "experts", "columns"), "scratch"),
     ("products", "f4", ("anchors",), "scratch"),
+    ("gram", "f8", ("gram_rows", "gram_columns"), "scratch"),
 )

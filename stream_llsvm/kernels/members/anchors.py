@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.coding import encode, nearest
+from stream_llsvm.kernels.coding import RECONSTRUCTION, encode, nearest
 from stream_llsvm.kernels.jit import Array, kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.losses import pushes
@@ -60,6 +60,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
     weaken,
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
+from stream_llsvm.kernels.reconstruction import reconstruct
 from stream_llsvm.kernels.state import (
     COLUMNS,
     FIRST_EXPERT,
@@ -148,6 +149,8 @@ def run(
     heights = floats(scratch, o[13], reach * wide).reshape(reach, wide)
     sums = floats(scratch, o[14], 3 * wide).reshape(3, wide)
     products = floats(scratch, o[15], n_all)
+    solved = k_all if row[CODING] == RECONSTRUCTION else 0
+    gram = doubles(scratch, o[16], solved * (solved + 1)).reshape(solved, solved + 1)
     distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
     push, step, etas = sums[0], sums[1], sums[2]
     averaged = experts == 2 * rungs
@@ -169,7 +172,11 @@ def run(
                 scores_of(positions[:born], x, at, products)
                 nearest(products, facts, born, x_norm, near[:k], distance, along)
                 spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
-                encode(row[CODING], distance, settings[SHARPNESS], spread, code[:k], pull)
+                if solved > 0:
+                    reconstruct(positions, facts, near[:k], along, x_norm, gram, code[:k])
+                    pull[:] = 0
+                else:
+                    encode(row[CODING], distance, settings[SHARPNESS], spread, code[:k], pull)
             found[0] = k
             if common:
                 near[k] = n_all
@@ -242,11 +249,10 @@ def run(
 
         for j in range(answering.size):
             a = answering[j]
-            facts[MASS, a] += importance[q] * code[j]
+            weight = importance[q] * abs(code[j])  # codes that reconstruct may be negative
+            facts[MASS, a] += weight
             if averaged:
-                pace = (
-                    importance[q] * code[j] * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
-                )
+                pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
                 average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
             if any_push:
                 descend(

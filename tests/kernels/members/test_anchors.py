@@ -105,15 +105,21 @@ def test_llsvms_anchors_do_not_follow_the_labels() -> None:
     assert np.array_equal(kernels.positions, before)
 
 
-@pytest.mark.parametrize("coding", list(CODINGS.values()), ids=list(CODINGS))
+@pytest.mark.parametrize("coding", ["softmax", "inverse_distance"])
 @pytest.mark.parametrize("multiclass", sorted(MULTICLASS.values()))
 @pytest.mark.parametrize("loss", sorted(LOSSES.values()))
 @pytest.mark.parametrize("classes", [2, 4])
-def test_anchors_descend_the_loss(coding: int, multiclass: int, loss: int, classes: int) -> None:
+def test_anchors_descend_the_loss(coding: str, multiclass: int, loss: int, classes: int) -> None:
     """SAPL(16), (21): the move is -eta times the loss's gradient, by finite differences."""
     lam, t0 = 5e-2, 200
     of = paper(
-        kernel.PAPER_SAPL, coding=coding, multiclass=multiclass, loss=loss, l2=lam, t0=t0, skip=100
+        kernel.PAPER_SAPL,
+        coding=CODINGS[coding],
+        multiclass=multiclass,
+        loss=loss,
+        l2=lam,
+        t0=t0,
+        skip=100,
     )
     kernels, records, labels = _born(of, classes, seed=2, n=40)
     compared = 0

@@ -1,0 +1,39 @@
+"""Show a run on a page, if it was asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from stream_llsvm.cli.mistakes import MistakeError
+from stream_llsvm.engine.engine import Engine
+
+TOKEN = "STREAM_LLSVM_TOKEN"
+_PORT = 8765
+
+
+def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> None:
+    """Serve the page of a run until the stack ends, and say where it is."""
+    try:
+        from stream_llsvm.dashboard.guard import new_token
+        from stream_llsvm.dashboard.serving import Dashboard, DashboardError, NoTokenError
+    except ModuleNotFoundError as missing:
+        name = (missing.name or "").partition(".")[0]
+        raise MistakeError(
+            f"the live page needs {name}: pip install 'stream_llsvm[dashboard]'"
+        ) from None
+    made = new_token() if given.get("new_token") else None
+    token = made or given.get("token") or os.environ.get(TOKEN) or None
+    host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
+    try:
+        page = Dashboard(engine, host=host, port=port, token=token)
+    except NoTokenError as error:
+        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
+    except DashboardError as error:
+        raise MistakeError(str(error)) from None
+    stack.enter_context(page)
+    address = page.address + (f"?token={made}" if made else "")
+    print(f"stream-llsvm: the live page is at {address}", file=sys.stderr, flush=True)

@@ -1,0 +1,156 @@
+"""Ask a live page for its newest frame, again and again, and show the essentials."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import time
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from stream_llsvm.cli.mistakes import MistakeError, one_line
+from stream_llsvm.cli.paging import TOKEN
+
+_EVERY = 0.5
+_PATIENCE = 5.0  # seconds for an answer
+_LARGEST = 50_000_000  # bytes of an answer
+_EVENTS = 5
+
+
+class Asked:
+    """A page that can be asked for its newest frame.
+
+    Parameters
+    ----------
+    address
+        ``http://host:port/?token=...``, ``host:port`` or a port of this machine.
+
+    """
+
+    def __init__(self, address: str) -> None:
+        parts = _parts(address)
+        self.shown = f"http://{parts.netloc.rpartition('@')[2]}"
+        query = parse_qs(parts.query).get("token", [""])[0]
+        token = query or os.environ.get(TOKEN, "")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._request = Request(f"{self.shown}/api/snapshot", headers=headers)
+        # A page is here or in the same net: no proxy knows the way there.
+        self._opener = build_opener(ProxyHandler({}))
+
+    def frame(self) -> dict[str, Any] | None:
+        """Return the newest frame, None if there is none yet."""
+        try:
+            with self._opener.open(self._request, timeout=_PATIENCE) as answer:
+                told = json.loads(answer.read(_LARGEST))
+        except HTTPError as error:
+            with error:
+                if error.code == http.client.CONFLICT:
+                    return None
+                why = f": set {TOKEN}" if error.code == http.client.UNAUTHORIZED else ""
+                raise MistakeError(
+                    f"{self.shown} answers {error.code} {error.reason}{why}"
+                ) from None
+        except URLError as error:
+            raise MistakeError(f"{self.shown}: {one_line(_reason(error))}") from None
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise MistakeError(f"{self.shown}: {one_line(error)}") from None
+        if not isinstance(told, dict) or not isinstance(told.get("status"), dict):
+            raise MistakeError(f"{self.shown} is no live page of a run")
+        return told
+
+
+def _reason(error: URLError) -> BaseException:
+    return error.reason if isinstance(error.reason, BaseException) else error
+
+
+def _parts(address: str) -> SplitResult:
+    whole = address if "://" in address else f"http://{address}"
+    if address.isdecimal():
+        whole = f"http://localhost:{address}"
+    parts = urlsplit(whole)
+    try:
+        sound = bool(parts.scheme == "http" and parts.hostname and parts.port != 0)
+    except ValueError:
+        sound = False
+    if not sound or not whole.isascii() or not whole.isprintable() or " " in whole:
+        raise MistakeError(f"{address}: write the page's address, such as localhost:8765")
+    return parts
+
+
+def watch_page(address: str, *, once: bool) -> int:
+    """Show a page's frames until Ctrl-C, or the run has ended; return the exit code."""
+    asked, console = Asked(address), Console(highlight=False)
+    frame = asked.frame()
+    if once or not console.is_terminal:
+        console.print(drawn(frame))
+        return 0
+    with Live(drawn(frame), console=console, auto_refresh=False) as screen:
+        while frame is None or frame["status"].get("state") not in ("stopped", "failed"):
+            time.sleep(_EVERY)
+            try:
+                frame = asked.frame()
+            except MistakeError as gone:
+                # The page ends with its run.
+                console.print(_text(str(gone)))
+                return 0
+            screen.update(drawn(frame), refresh=True)
+    return 0
+
+
+def drawn(frame: dict[str, Any] | None) -> Group | Text:
+    """Return what there is to see of a frame."""
+    if frame is None:
+        return Text("nothing to show yet")
+    status, point = frame["status"], frame.get("point") or {}
+    table = Table(show_header=False)
+    table.add_column("")
+    table.add_column("", justify="right")
+    for name, value in _rows(status, point):
+        table.add_row(name, _text(value))
+    head = _text(f"{status.get('source')}  {status.get('model')}", style="bold")
+    events = [
+        _text(f"at {event.get('record'):,}: {event.get('kind')}: {event.get('text')}")
+        for event in (frame.get("events") or [])[-_EVENTS:]
+    ]
+    return Group(head, table, *events)
+
+
+def _text(told: str, style: str = "") -> Text:
+    """Return a text without what would steer the terminal: it comes from elsewhere."""
+    return Text("".join(c if c.isprintable() else "?" for c in told), style=style)
+
+
+def _rows(status: dict[str, Any], point: dict[str, Any]) -> list[tuple[str, str]]:
+    made = status.get("checkpoint")
+    rows = [("state", f"{status.get('state')} {status.get('text') or ''}".strip())]
+    rows += [
+        (name, f"{status[key]:,}")
+        for name, key in (
+            ("records", "records"), ("learned", "learned"), ("rejected", "rejected"),
+            ("lag", "lag"), ("drifts", "drifts"),
+        )
+        if status.get(key) is not None
+    ]  # fmt: skip
+    rows.append(("records/s", f"{status.get('rate') or 0:,.0f}"))
+    rows += [
+        (name, f"{point[key]:.2%}")
+        for name, key in (
+            ("accuracy of the last", "windowed"), ("accuracy of all", "cumulative"),
+            ("of the majority class", "majority"),
+        )
+        if point.get(key) is not None
+    ]  # fmt: skip
+    if point.get("predict_p99") is not None:
+        rows.append(("answer within, p99", f"{1_000 * point['predict_p99']:,.1f} ms"))
+    if made is not None:
+        failed = ", the last one failed" if made.get("failed") else ""
+        rows.append(("checkpoint", f"number {made['number']} at {made['record']:,}{failed}"))
+    return rows

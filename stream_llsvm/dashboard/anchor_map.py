@@ -1,0 +1,170 @@
+"""The map: anchors, the latest records, and what would be said where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.anchor_table import masses_of, positions_of, table_of
+from stream_llsvm.dashboard.choice import candidates
+from stream_llsvm.dashboard.distinct import distinct
+from stream_llsvm.dashboard.extent import Extent
+from stream_llsvm.dashboard.lives import Lives, Trails
+from stream_llsvm.dashboard.paced import Paced
+from stream_llsvm.dashboard.plain import number, text
+from stream_llsvm.dashboard.projection import Plane, draw
+from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.dashboard.regions import regions
+from stream_llsvm.dashboard.rows import Array
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.memory import Memory
+
+MOST_ANCHORS, MOST_RECORDS = 300, 200
+#: Of each anchor, so many of its weights; with more classes than these no shares.
+_WEIGHTS, _CLASSES = 8, 40
+#: Records placed in one look: where they have many features the picture fills up more slowly.
+_NUMBERS = 60_000
+#: Seconds: what each anchor says and the regions; a plane whose features have changed.
+_EVERY, _REDRAWN = 1.0, 10.0
+
+
+class _Told(NamedTuple):
+    """What each anchor says, ready to be sent: by its number."""
+
+    label: dict[int, int]
+    share: dict[int, list[float]]
+    weights: dict[int, list[list[Any]]]
+
+
+class AnchorMap:
+    """Draws the anchors of one member again and again.
+
+    Parameters
+    ----------
+    clock
+        Tells the time in seconds.
+
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._drawn = 0.0
+        self._plane: Plane | None = None
+        self._member = ""
+        self._told = Paced[_Told](clock, _EVERY)
+        self._regions = Paced[dict[str, Any] | None](clock, _EVERY)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._lives, self._trails, self._extent = Lives(), Trails(), Extent()
+        self._places: dict[tuple[int, str], Array | None] = {}
+
+    def look(
+        self, model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
+    ) -> dict[str, Any] | None:
+        """Return the map as it is now, None as long as there is too little to see."""
+        plane = self._plane_for(model, memory, member, recent)
+        if plane is None:
+            return None
+        name = memory.members[member].name
+        if name != self._member:
+            self._member, self._lives, self._trails = name, Lives(), Trails()
+        masses = masses_of(memory, member)
+        dead = self._lives.dead(masses, float(memory.views(0)["counters"][0]))
+        which = np.sort(np.argsort(-masses, kind="stable")[:MOST_ANCHORS])
+        places = plane.of_values(positions_of(memory, member, which, plane.columns))
+        records, around = self._records(model, plane, recent[-MOST_RECORDS:])
+        alive = ~dead[which]
+        self._extent.cover(around, places[alive] if alive.any() else places)
+        self._trails.follow(which, places, self._extent.size)
+        told = self._told.get(
+            (name, plane.n_features, len(model.classes), len(which)),
+            lambda: _told(model, memory, member, which),
+        )
+        share = masses / max(float(masses.sum()), 1e-12)
+        return {
+            "member": text(name),
+            "members": [text(memory.members[i].name) for i in candidates(memory)],
+            "axes": list(plane.axes),
+            "plane": plane.kind,
+            "classes": distinct(model.classes),
+            "anchors": [
+                {
+                    "id": a,
+                    "at": [number(x), number(y)],
+                    "mass": number(share[a], 3),
+                    "label": told.label.get(a),
+                    "share": told.share.get(a, []),
+                    "dead": bool(dead[a]),
+                    "trail": [[number(u), number(v)] for u, v in self._trails.of(a)],
+                    "weights": told.weights.get(a, []),
+                }
+                for a, (x, y) in zip(which.tolist(), places.tolist(), strict=True)
+            ],
+            "records": records,
+            "regions": self._regions_of(model, plane),
+        }
+
+    def _plane_for(
+        self, model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
+    ) -> Plane | None:
+        """Return the plane, which is drawn only once for the same features."""
+        plane, now = self._plane, self._clock()
+        same = plane is not None and plane.n_features == len(model.features)
+        # Where features keep coming, the picture holds still for a while all the same.
+        young = plane is not None and plane.kind == "projection" and now - self._drawn < _REDRAWN
+        if not same and not young:
+            self._begin_anew()
+            self._plane, self._drawn = draw(model, memory, member, recent), now
+        return self._plane
+
+    def _records(
+        self, model: LocalClassifier, plane: Plane, recent: Sequence[Recent]
+    ) -> tuple[list[dict[str, Any]], Array]:
+        """Return the latest records as they are shown, and their places."""
+        before, left = self._places, max(1, _NUMBERS // max(1, plane.n_features))
+        self._places = {}
+        codes = {label: code for code, label in enumerate(model.classes)}
+        shown, places = [], []
+        for one in reversed(recent):
+            key = one.record, one.place
+            if key in before:
+                place = before[key]
+            elif left > 0:
+                place, left = plane.of_record(model, one.x), left - 1
+            else:
+                continue
+            self._places[key] = place
+            code = codes.get(one.prediction if one.label is None else one.label)
+            if place is None or code is None:
+                continue
+            right = None if one.label is None else bool(one.prediction == one.label)
+            x, y = place.tolist()
+            shown.append({"at": [number(x), number(y)], "label": code, "right": right})
+            places.append(place)
+        return shown[::-1], np.array(places).reshape(-1, 2)
+
+    def _regions_of(self, model: LocalClassifier, plane: Plane) -> dict[str, Any] | None:
+        if plane.kind != "features":
+            return None
+        low, high = self._extent.low, self._extent.high
+        key = (*low.tolist(), *high.tolist(), len(model.classes))
+        return self._regions.get(key, lambda: regions(model, low, high))
+
+
+def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np.int64]) -> _Told:
+    names = [text(name) for name in model.features]
+    table, numbers = table_of(memory, member, which, len(names), _WEIGHTS), which.tolist()
+    shares = np.round(table.proba, 3).tolist() if table.proba.shape[1] <= _CLASSES else None
+    rows = zip(numbers, table.columns.tolist(), table.slopes.tolist(), strict=True)
+    return _Told(
+        dict(zip(numbers, table.proba.argmax(axis=1).tolist(), strict=True)),
+        {} if shares is None else dict(zip(numbers, shares, strict=True)),
+        {
+            a: [[names[c], number(v, 4)] for c, v in zip(columns, values, strict=True)]
+            for a, columns, values in rows
+        },
+    )

@@ -1,0 +1,194 @@
+"""The page's addresses, and what each answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from stream_llsvm.dashboard import asking
+from stream_llsvm.dashboard.building import Builder
+from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
+from stream_llsvm.dashboard.events import Events
+from stream_llsvm.dashboard.guard import Guard, refusal
+from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
+from stream_llsvm.dashboard.monitor import OVER
+from stream_llsvm.dashboard.static_files import policy, static_files
+
+log = logging.getLogger("stream_llsvm")
+
+BODY = 1_000_000  # bytes
+SLOW = 10.0  # seconds for a body to come
+SILENT = 10.0  # seconds without a turn after which a run is not well
+_FRESH = 1.0  # seconds
+_WAIT = 2.0  # seconds for the run to look
+_AGAIN = 0.05
+
+
+class Page:
+    """Answers what is asked about a run.
+
+    Parameters
+    ----------
+    builder
+        Who knows the run.
+
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder, self._monitor = builder, builder.monitor
+        self._files = static_files()
+        index = self._files.get("index.html")
+        self.policy = policy(b"" if index is None else index.content)
+
+    def app(self, token: str | None, cookie: str) -> ASGIApp:
+        """Return it as an application, guarded."""
+        routes = [
+            Route("/", self._index),
+            Route("/static/{name}", self._static),
+            Route("/events", self._events),
+            Route("/api/snapshot", self._snapshot),
+            Route("/api/history", self._history),
+            Route("/healthz", self._health),
+            Route("/metrics", self._metrics),
+            Route("/api/predict", self._predict, methods=["POST"]),
+            Route("/api/explain", self._explain, methods=["POST"]),
+        ]
+        handlers: Any = {HTTPException: _refused, Exception: _failed}
+        headers = {
+            "Content-Security-Policy": self.policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+        app = Starlette(routes=routes, exception_handlers=handlers)
+        app.router.redirect_slashes = False
+        return Guard(app, token, cookie, headers)
+
+    async def _index(self, request: Request) -> Response:
+        return self._file("index.html", request)
+
+    async def _static(self, request: Request) -> Response:
+        return self._file(request.path_params["name"], request)
+
+    def _file(self, name: str, request: Request) -> Response:
+        file = self._files.get(name)
+        if file is None:
+            raise HTTPException(404, "there is no such file")
+        headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == file.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(file.content, headers=headers | {"Content-Type": file.type})
+
+    async def _events(self, request: Request) -> Any:
+        last = request.headers.get("last-event-id", request.query_params.get("last"))
+        known = last is not None and last.isascii() and last.isdigit() and len(last) < 20
+        return Events(self._builder, int(last) if known and last is not None else None)
+
+    async def _snapshot(self, request: Request) -> Response:
+        await self._fresh()
+        latest = self._builder.latest
+        if latest is None:
+            raise HTTPException(409, "there is nothing to show yet")
+        return _json(latest.frame)
+
+    async def _history(self, request: Request) -> Response:
+        return _json({"points": self._builder.history.columns(), "events": self._builder.events()})
+
+    async def _health(self, request: Request) -> Response:
+        look, silent = self._monitor.look, self._monitor.silent_for
+        state = "starting" if look is None else look.status.state
+        well = state == "stopped" or (state != "failed" and silent < SILENT)
+        told = {"ok": well, "state": state, "silent_for": round(silent, 3)}
+        return _json(told, 200 if well else 503)
+
+    async def _metrics(self, request: Request) -> Response:
+        look = self._monitor.look
+        text = "" if look is None else metrics(look, self._monitor.silent_for)
+        return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
+
+    async def _predict(self, request: Request) -> Response:
+        return await self._asked(request, asking.predict)
+
+    async def _explain(self, request: Request) -> Response:
+        return await self._asked(request, self._explained)
+
+    def _explained(self, copies: Copies, asked: Any) -> dict[str, Any]:
+        return asking.explain(copies, asked, self._builder.drawn)
+
+    async def _asked(self, request: Request, answer: Callable[[Copies, Any], Any]) -> Response:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise HTTPException(415, "the content type must be application/json")
+        body = await _body(request)
+        try:
+            asked = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            raise HTTPException(400, f"the body is not JSON: {error}") from None
+        await self._fresh(model=True)
+        try:
+            return _json(await run_in_threadpool(answer, self._builder.copies, asked))
+        except asking.WrongQuestionError as error:
+            raise HTTPException(400, str(error)) from None
+        except NothingLearnedError as error:
+            raise HTTPException(409, str(error)) from None
+
+    async def _fresh(self, *, model: bool = False) -> None:
+        """Return when the run has had a look lately for those who ask, or will not."""
+        begin = time.time()
+        self._monitor.want(model=model)
+        while time.time() < begin + _WAIT:
+            latest, look = self._builder.latest, self._monitor.look
+            over = look is not None and look.status.state in OVER
+            there = latest is not None and not (model and self._monitor.copied is None)
+            if latest is not None and there and (over or latest.time > begin - _FRESH):
+                return
+            await asyncio.sleep(_AGAIN)
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body, unless it is too long or comes too slowly."""
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) > BODY:
+        raise HTTPException(413, f"the body may have {BODY:,} bytes")
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(SLOW):
+            async for part in request.stream():
+                size += len(part)
+                if size > BODY:
+                    raise HTTPException(413, f"the body may have {BODY:,} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise HTTPException(408, "the body came too slowly") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the body was cut off") from None
+    return b"".join(parts)
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+    return Response(orjson.dumps(value), status_code=status, headers=headers)
+
+
+async def _refused(request: Request, error: HTTPException) -> Response:
+    # What is left of a body that nobody read must not be taken for the next request.
+    headers = {**(error.headers or {}), "Connection": "close"}
+    return refusal(error.status_code, error.detail, headers=headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    log.error("%s: %s", request.url.path, error, exc_info=error)
+    return refusal(500, "something went wrong here; the log says what")

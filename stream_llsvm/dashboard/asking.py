@@ -1,0 +1,119 @@
+"""What people ask the model: checked first, since anybody may ask anything."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from river import base
+
+from stream_llsvm.dashboard.copies import Copies
+from stream_llsvm.dashboard.distinct import distinct
+from stream_llsvm.dashboard.plain import text
+from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.dashboard.whys import explained
+from stream_llsvm.learners.base import LocalClassifier
+
+RECORDS = 1_000
+_FEATURES = 100_000
+
+
+class WrongQuestionError(Exception):
+    """What was asked makes no sense; the text says why."""
+
+
+def predict(copies: Copies, asked: Any) -> dict[str, Any]:
+    """Return the label and the probabilities of each record."""
+    records = _only(asked, "records").get("records")
+    if not isinstance(records, list) or not 1 <= len(records) <= RECORDS:
+        raise WrongQuestionError(f"records must be a list of 1 to {RECORDS:,} records")
+    rows = [checked(record, f"record {i + 1}: ") for i, record in enumerate(records)]
+    with copies.newest() as (model, learned):
+        names = _names(model)
+        told = [_predicted(model, {names.get(k, k): v for k, v in row.items()}) for row in rows]
+    return {"records_learned": learned, "predictions": told}
+
+
+def explain(copies: Copies, asked: Any, drawn: str | None) -> dict[str, Any]:
+    """Return why a record is answered as it is, as the page shows it."""
+    given = _only(asked, "record", "label")
+    row = checked(given.get("record"))
+    with copies.newest() as (model, learned):
+        if not isinstance(model, LocalClassifier):
+            raise WrongQuestionError(f"a {type(model).__name__} cannot say why")
+        names = _names(model)
+        x = {names.get(k, k): v for k, v in row.items()}
+        label, sure = _chosen(model, x, given.get("label"))
+        why = explained(model, Recent(learned, "", x, None, label, sure), member_of(model, drawn))
+    if why is None:
+        raise WrongQuestionError("the model can make nothing of this record")
+    return why
+
+
+def member_of(model: LocalClassifier, name: str | None) -> int | None:
+    """Return which member has this name, None if none has."""
+    members = () if model._memory is None else model._memory.members
+    return next((i for i, one in enumerate(members) if text(one.name) == name), None)
+
+
+def _chosen(model: LocalClassifier, x: dict[Any, Any], wanted: Any) -> tuple[Any, float]:
+    """Return the label to explain, and how likely it is: the wanted one, or the likeliest."""
+    try:
+        proba = model.predict_proba_one(x)
+    except (ValueError, TypeError) as error:
+        raise WrongQuestionError(text(" ".join(str(error).split()))) from None
+    if wanted is None:
+        label = max(proba, key=proba.__getitem__)
+        return label, proba[label]
+    for told, label in zip(distinct(proba), proba, strict=True):
+        if wanted in (told, label):
+            return label, proba[label]
+    raise WrongQuestionError(f"the label {text(wanted)} has not been seen")
+
+
+def _predicted(model: base.Classifier, x: dict[Any, Any]) -> dict[str, Any]:
+    try:
+        proba = model.predict_proba_one(x)
+    except (ValueError, TypeError, ArithmeticError, LookupError) as error:
+        raise WrongQuestionError(text(" ".join(str(error).split()))) from None
+    texts = distinct(proba)
+    sure = [p if math.isfinite(p) else None for p in map(float, proba.values())]
+    best = max(range(len(texts)), key=lambda i: sure[i] or 0.0, default=None)
+    label = None if best is None else texts[best]
+    return {"label": label, "proba": dict(zip(texts, sure, strict=True))}
+
+
+def _only(asked: Any, *known: str) -> dict[str, Any]:
+    """Return what was asked if it is an object with no other names than these."""
+    if not isinstance(asked, dict):
+        raise WrongQuestionError("the body must be a JSON object")
+    if unknown := set(asked) - set(known):
+        raise WrongQuestionError(f"unknown: {text(min(unknown))}; known: {', '.join(known)}")
+    return asked
+
+
+def checked(record: Any, where: str = "") -> dict[str, float]:
+    """Return a record without what is missing in it."""
+    if not isinstance(record, dict):
+        raise WrongQuestionError(f"{where}a record must be an object of numbers by feature")
+    if len(record) > _FEATURES:
+        raise WrongQuestionError(f"{where}more than {_FEATURES:,} features")
+    values = {}
+    for name, value in record.items():
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise WrongQuestionError(f"{where}{text(name)} must be a number, or null if missing")
+        number = float(value)
+        if not math.isfinite(number):
+            raise WrongQuestionError(f"{where}{text(name)} must be finite")
+        values[name] = number
+    return values
+
+
+def _names(model: base.Classifier) -> Mapping[str, Any]:
+    """Return the features whose names are no texts, by what they are shown as."""
+    if not isinstance(model, LocalClassifier):
+        return {}
+    return {text(name): name for name in model._features.names if not isinstance(name, str)}

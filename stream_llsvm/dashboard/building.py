@@ -1,0 +1,156 @@
+"""Frames are built here, by a thread of their own, from looks: once each, for all who watch."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from typing import Any, NamedTuple
+
+import orjson
+
+from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
+from stream_llsvm.dashboard.feed import Feed, Message
+from stream_llsvm.dashboard.frames import event, frame, point
+from stream_llsvm.dashboard.history import History
+from stream_llsvm.dashboard.latency import Counts, since
+from stream_llsvm.dashboard.look import Look, recent_of
+from stream_llsvm.dashboard.model_view import ModelView
+from stream_llsvm.dashboard.monitor import BUSY, OFTEN, OVER, Monitor
+
+log = logging.getLogger("stream_llsvm")
+
+_LATELY = 10.0  # seconds that quantiles look back
+_SHARE = 20  # looking at the model may take this part of the time
+_MOST_SENT = 160  # frames a second, to all who watch together
+
+
+class Latest(NamedTuple):
+    """The newest frame, with the model in it."""
+
+    id: int
+    time: float
+    frame: dict[str, Any]
+
+
+class Lately:
+    """What a histogram counted in the last seconds."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[float, Counts, Counts]] = deque()
+
+    def add(self, look: Look) -> tuple[Counts, Counts]:
+        """Take a look's histograms; return what was counted lately for predicting, learning."""
+        now = (look.time, look.predict.counts, look.learn.counts)
+        self._seen.append(now)
+        while len(self._seen) > 2 and self._seen[1][0] < look.time - _LATELY:
+            self._seen.popleft()
+        then = self._seen[0]
+        if len(self._seen) == 1:
+            return now[1], now[2]
+        return since(now[1], then[1]), since(now[2], then[2])
+
+
+class Builder:
+    """A thread that turns looks into points and frames.
+
+    Parameters
+    ----------
+    monitor
+        Where the looks come from.
+    feed
+        Where the frames go.
+
+    Attributes
+    ----------
+    history
+        All points.
+    latest
+        The newest frame, None before somebody watched.
+    order
+        Held while a point and its frame become known, so that who joins misses and doubles
+        nothing.
+
+    """
+
+    def __init__(self, monitor: Monitor, feed: Feed) -> None:
+        self.monitor, self.feed = monitor, feed
+        self.history = History()
+        self.latest: Latest | None = None
+        self.order = threading.Lock()
+        self.copies = Copies(monitor)
+        self._lately, self._view = Lately(), ModelView()
+        self._model: dict[str, Any] | None = None
+        self._next_view = 0.0
+        self._last = 0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="frames", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Build what is left to build, and end."""
+        self._done.set()
+        self.monitor.came.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self.monitor.came.wait()
+            self.monitor.came.clear()
+            done = self._done.is_set()
+            look = self.monitor.look
+            if look is not None and look.id != self._last:
+                self._last = look.id
+                try:
+                    self._take(look)
+                except Exception:  # a fault here must not end the page
+                    log.exception("a frame of the live page could not be built")
+            if done:
+                return
+
+    def _take(self, look: Look) -> None:
+        kept = point(look, *self._lately.add(look))
+        if look.details is None:
+            with self.order:
+                self.history.add(kept)
+            return
+        fresh = self._seen_of_the_model(look)
+        built = frame(look, kept, fresh)
+        data = orjson.dumps(built)
+        with self.order:
+            self.history.add(kept)
+            self.latest = Latest(look.id, look.time, built | {"model": self._model})
+            self.feed.publish(Message(look.id, data))
+        self.monitor.pace = max(OFTEN, len(self.feed) / _MOST_SENT)
+
+    def events(self, after: int = -1) -> list[dict[str, Any]]:
+        """Return the events whose ids are above this one, in order."""
+        look = self.monitor.look
+        return [event(one) for one in (look.events if look else ()) if one["id"] > after]
+
+    @property
+    def drawn(self) -> str | None:
+        """The member whose anchors are on the map, None if there is no map."""
+        drawn = (self._model or {}).get("map")
+        return None if drawn is None else str(drawn["member"])
+
+    def _seen_of_the_model(self, look: Look) -> dict[str, Any] | None:
+        """Return what is to be shown of the model, None if it is not time, or there is nothing."""
+        begin = time.monotonic()
+        over = look.status.state in OVER
+        if look.details is None or not (over or begin >= self._next_view):
+            return None
+        recent = recent_of(look.details.recent, look.features)
+        try:
+            with self.copies.newest() as (model, _):
+                seen = self._view.look(model, recent)
+        except NothingLearnedError:
+            return None
+        cost = time.monotonic() - begin
+        self._next_view = begin + max(BUSY, _SHARE * cost)
+        self._model = seen or self._model
+        return seen

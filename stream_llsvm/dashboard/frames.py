@@ -1,0 +1,172 @@
+"""What one look at a run becomes: a point of its history, and a frame for those who watch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_llsvm.dashboard.distinct import distinct
+from stream_llsvm.dashboard.latency import Counts, quantile
+from stream_llsvm.dashboard.look import Details, Look, Table
+from stream_llsvm.dashboard.plain import text
+from stream_llsvm.engine.waiting import DELAYS
+
+CLASSES = 40
+_LETTER = 500
+_EVENTS = 50
+_PARTITIONS = 200
+_QUANTILES = (50, 95, 99)
+_OTHERS = "(others)"
+
+
+def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
+    """Return what is kept of a look for as long as the run goes on.
+
+    Parameters
+    ----------
+    look
+        The look.
+    predict, learn
+        How long the last seconds' records took, as a histogram counts them.
+
+    """
+    windowed = look.scores.get("windowed", {})
+    waits = {
+        f"{name}_p{percent}": quantile(counts, percent / 100)
+        for name, counts in (("predict", predict), ("learn", learn))
+        for percent in _QUANTILES
+    }
+    return {
+        "id": look.id,
+        "time": look.time,
+        "records": look.counts["records"],
+        "rate": look.rate,
+        "windowed": windowed.get("accuracy"),
+        "fading": look.scores.get("fading", {}).get("accuracy"),
+        "cumulative": look.scores.get("cumulative", {}).get("accuracy"),
+        **{name: windowed.get(name) for name in _COMPARED},
+        **waits,
+        "lag": total_lag(look),
+        "rejected": look.rejected,
+        "members": [share for _, share in look.members],
+    }
+
+
+_COMPARED = ("majority", "no_change", "kappa", "kappa_m", "kappa_t", "log_loss")
+
+
+def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a frame; the look must have its details.
+
+    Parameters
+    ----------
+    look
+        The look.
+    kept
+        Its point.
+    model
+        What is shown of the model, None if that has not changed or there is nothing.
+
+    """
+    seen = look.details
+    assert seen is not None
+    return {
+        "id": look.id,
+        "time": look.time,
+        "status": _status(look),
+        "point": kept,
+        "scores": look.scores,
+        "window": look.window,
+        "confusion": confusion(look.classes, seen),
+        "lag": {
+            f"{text(topic)}[{part}]": behind
+            for topic, parts in look.lag.items()
+            for part, behind in list(parts.items())[:_PARTITIONS]
+        } or None,
+        "labels": _labels(look),
+        "events": [event(one) for one in look.events[-_EVENTS:]],
+        "dead_letters": [
+            {"place": text(one.place), "reason": text(one.reason), "detail": text(one.detail)}
+            for one in seen.rejected
+        ],
+        "model": model,
+    }  # fmt: skip
+
+
+def _status(look: Look) -> dict[str, Any]:
+    made = look.checkpoint
+    return {
+        "state": look.status.state,
+        "since": look.status.since,
+        "text": text(look.status.text, _LETTER),
+        "model": text(look.model),
+        "source": text(look.source),
+        "records": look.counts["records"],
+        "predicted": look.counts["predicted"],
+        "learned": look.counts["learned"],
+        "rate": look.rate,
+        "lag": total_lag(look),
+        "rejected": look.rejected,
+        "reasons": {text(reason): n for reason, n in look.reasons.items()},
+        "started": look.started,
+        "checkpoint": None if made is None else made._asdict() | {"failed": look.failing},
+        "drifts": look.counts["drifts"],
+        "features": look.features,
+        "classes": len(look.classes),
+    }
+
+
+def total_lag(look: Look) -> int | None:
+    """Return how many records the source is behind, None if it does not say."""
+    return sum(sum(parts.values()) for parts in look.lag.values()) if look.lag else None
+
+
+def event(noted: dict[str, Any]) -> dict[str, Any]:
+    """Return an event as it is sent."""
+    return noted | {"kind": text(noted["kind"]), "text": text(noted["text"], _LETTER)}
+
+
+def _labels(look: Look) -> dict[str, Any] | None:
+    if look.labels is None:
+        return None
+    delays = {"upto": [*DELAYS, None], "counts": look.labels.delays}
+    return {"waiting": look.labels.waiting, **look.labels.counts, "delays": delays}
+
+
+def confusion(labels: Sequence[Any], seen: Details) -> dict[str, Any]:
+    """Return both tables; the classes with the least support are folded into one."""
+    n = len(labels)
+    windowed, cumulative = _square(seen.windowed, n), _square(seen.cumulative, n)
+    names = distinct(labels)
+    since = (seen.since + [0] * n)[:n]
+    others = max(0, n - CLASSES)
+    if others:
+        support = cumulative.sum(axis=1)
+        kept = np.sort(np.argsort(-support, kind="stable")[:CLASSES])
+        rest = np.setdiff1d(np.arange(n), kept)
+        windowed, cumulative = _folded(windowed, kept, rest), _folded(cumulative, kept, rest)
+        names = [names[i] for i in kept] + [_OTHERS]
+        since = [since[i] for i in kept] + [min(since[i] for i in rest)]
+    return {
+        "classes": names,
+        "table": windowed.tolist(),
+        "cumulative": cumulative.tolist(),
+        "since": since,
+        "others": others,
+    }
+
+
+def _square(table: Table, n: int) -> Table:
+    """Return the table with room for all classes."""
+    return np.pad(table, (0, max(0, n - len(table))))[:n, :n]
+
+
+def _folded(table: Table, kept: Table, rest: Table) -> Table:
+    small = np.zeros((len(kept) + 1,) * 2, dtype=np.int64)
+    small[:-1, :-1] = table[np.ix_(kept, kept)]
+    small[:-1, -1] = table[np.ix_(kept, rest)].sum(axis=1)
+    small[-1, :-1] = table[np.ix_(rest, kept)].sum(axis=0)
+    small[-1, -1] = table[np.ix_(rest, rest)].sum()
+    return small

@@ -1,0 +1,141 @@
+"""Who may ask what: a token, or this machine alone."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SHORTEST = 8
+_LONGEST = 200
+_OPEN = ("/healthz",)  # says only whether the run is well
+
+
+def checked_token(token: str) -> str:
+    """Return the token if it will do."""
+    if not (SHORTEST <= len(token) <= _LONGEST and token.isascii() and token.isprintable()):
+        raise ValueError(f"the token must be {SHORTEST} to {_LONGEST} printable ASCII characters")
+    return token
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the name or address is this machine's own.
+
+    Examples
+    --------
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "0.0.0.0", "a.example")]
+    [True, True, True, False, False]
+
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower().rstrip(".") == "localhost"
+
+
+def host_of(header: str) -> str:
+    """Return the host of a Host header without its port.
+
+    Examples
+    --------
+    >>> host_of("localhost:8765"), host_of("[::1]:80"), host_of("::1")
+    ('localhost', '::1', '')
+
+    """
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0]
+
+
+class Guard:
+    """Lets through who has the token, or, without one, who asks this machine by its own name.
+
+    Parameters
+    ----------
+    app
+        What is guarded.
+    token
+        The token, None if there is none: then only the loopback is listened to, and the Host
+        header must name it, or a page elsewhere could let its own name point here.
+    cookie
+        The name of the cookie that stands for the token.
+    headers
+        What every answer carries.
+
+    """
+
+    def __init__(
+        self, app: ASGIApp, token: str | None, cookie: str, headers: Mapping[str, str]
+    ) -> None:
+        self._app, self._token, self._cookie = app, token, cookie
+        self._headers = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or let the application."""
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self._headers]
+            await send(message)
+
+        if scope["type"] != "http":
+            return
+        answer = self._refused(scope)
+        await (self._app if answer is None else answer)(scope, receive, sent)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if self._token is None:
+            if is_loopback(host_of(headers.get("host", ""))):
+                return None
+            return refusal(403, "ask for this page as localhost, or start it with a token")
+        if scope["path"] in _OPEN:
+            return None
+        if scope["path"] == "/" and b"token=" in scope["query_string"]:
+            return self._let_in(scope)
+        given = headers.get("authorization", "")
+        if given.startswith("Bearer ") and _same(given[7:], self._token):
+            return None
+        if any(_same(one, self._stamp()) for one in _cookies(headers, self._cookie)):
+            return None
+        return refusal(401, "the token is missing or wrong: open the page with ?token=... once")
+
+    def _let_in(self, scope: Scope) -> Response:
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        if not _same(query.get("token", [""])[0], self._token or ""):
+            return refusal(401, "the token is wrong")
+        answer = RedirectResponse("/", status_code=303)
+        answer.set_cookie(self._cookie, self._stamp(), httponly=True, samesite="strict")
+        return answer
+
+    def _stamp(self) -> str:
+        """Return what the cookie holds: not the token itself, which may be used elsewhere."""
+        key = (self._token or "").encode()
+        return hmac.new(key, b"stream_llsvm page", hashlib.sha256).hexdigest()
+
+
+def _cookies(headers: Headers, name: str) -> list[str]:
+    pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+    return [value for key, _, value in pairs if key == name]
+
+
+def _same(given: str, wanted: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+
+
+def refusal(status: int, why: str, **more: Any) -> JSONResponse:
+    """Return an answer that says in one line what is wrong."""
+    return JSONResponse({"error": why}, status_code=status, **more)

@@ -1,0 +1,188 @@
+"""One look at a run: what the thread that runs it copies for those who watch."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from stream_llsvm.connectors.base import Batch, Rejected
+from stream_llsvm.dashboard.latency import Histogram
+from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.engine.checkpoints import Made
+from stream_llsvm.engine.keeping import copied
+from stream_llsvm.engine.learner import Answers
+from stream_llsvm.learners.base import LocalClassifier
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+
+_REASONS = 50
+_FEWEST, _MOST, _VALUES = 8, 200, 20_000
+
+Table = NDArray[np.int64]
+
+
+class Taken(NamedTuple):
+    """A batch that was answered, and how many records came before it."""
+
+    batch: Batch
+    answers: Answers
+    before: int
+
+
+class Status(NamedTuple):
+    """How a run is: a word, since when, and more of it if there is more to say."""
+
+    state: str
+    since: float
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """How labels that come later are doing."""
+
+    waiting: int
+    counts: dict[str, int]
+    delays: list[int]
+    delayed: float
+
+
+@dataclass(frozen=True)
+class Details:
+    """What is only copied when somebody watches."""
+
+    rejected: list[Rejected]
+    windowed: Table
+    cumulative: Table
+    since: list[int]
+    recent: list[Taken]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was to be seen of a run at one moment; nothing in it changes any more."""
+
+    id: int
+    time: float
+    status: Status
+    model: str
+    source: str
+    started: float
+    counts: dict[str, int]
+    rate: float
+    rejected: int
+    reasons: dict[str, int]
+    features: int
+    classes: tuple[Any, ...]
+    window: int
+    scores: dict[str, dict[str, float]]
+    members: list[tuple[str, float]]
+    moves: int
+    predict: Histogram
+    learn: Histogram
+    lag: dict[str, dict[str, int]]
+    checkpoint: Made | None
+    failing: bool
+    labels: Labels | None
+    events: list[dict[str, Any]]
+    details: Details | None = field(default=None, repr=False)
+
+
+def counted(engine: Engine) -> dict[str, Any]:
+    """Return the part of a look that is cheap: counts, scores, what the members are worth."""
+    progress, kept = engine.progress, engine.checkpoints
+    return {
+        "time": time.time(),
+        "model": type(engine.model).__name__,
+        "source": engine.source.name,
+        "counts": dict(progress.counts),
+        "rejected": engine.rejects.counts.total(),
+        "reasons": dict(engine.rejects.counts.most_common(_REASONS)),
+        "features": features_of(engine.model),
+        "classes": progress.classes.labels,
+        "window": progress.scores.window,
+        "scores": progress.scores.report(len(progress.classes)),
+        "members": trust_of(engine.model),
+        "moves": _moves(engine.model),
+        "checkpoint": engine.made,
+        "failing": kept is not None and kept.failing,
+        "labels": _labels(engine),
+        "events": list(progress.events),
+    }
+
+
+def _labels(engine: Engine) -> Labels | None:
+    if engine.late is None:
+        return None
+    waiting = engine.late.waiting
+    delays = list(waiting.delays), waiting.delayed
+    return Labels(len(waiting.records), dict(waiting.counts), *delays)
+
+
+def details(engine: Engine, recent: Sequence[Taken]) -> Details:
+    """Return the part of a look that costs more."""
+    scores = engine.progress.scores
+    return Details(
+        rejected=list(engine.rejects.first),
+        windowed=scores.windowed_confusion(),
+        cumulative=scores.confusion.copy(),
+        since=list(engine.progress.since),
+        recent=list(recent),
+    )
+
+
+def features_of(model: base.Classifier) -> int:
+    """Return how many features a model knows; 0 if it does not say."""
+    return len(model._features.names) if isinstance(model, LocalClassifier) else 0
+
+
+def trust_of(model: base.Classifier) -> list[tuple[str, float]]:
+    """Return each member's name and its share of the mixer's weights; empty for other models."""
+    if not isinstance(model, LocalClassifier):
+        return []
+    sizes = [(one.name, sum(map(abs, one.weights))) for one in model.mixture]
+    total = max(sum(size for _, size in sizes), 1e-12)
+    return [(name, size / total) for name, size in sizes]
+
+
+def _moves(model: base.Classifier) -> int:
+    """Return how often anchors were moved."""
+    memory = model._memory if isinstance(model, LocalClassifier) else None
+    if memory is None:
+        return 0
+    return sum(one.moves(memory.views(1 + i)) for i, one in enumerate(memory.members))
+
+
+def recent_of(taken: Sequence[Taken], features: int) -> list[Recent]:
+    """Return the latest records one by one, oldest first; of wide ones fewer."""
+    most = max(_FEWEST, min(_MOST, _VALUES // max(1, features)))
+    found: list[Recent] = []
+    for batch, answers, before in reversed(taken):
+        for i in reversed(range(len(batch))):
+            if len(found) == most:
+                return found[::-1]
+            if i not in answers.refused:
+                found.append(
+                    Recent(
+                        before + i + 1,
+                        str(batch.places[i]),
+                        batch.record(i),
+                        batch.labels[i],
+                        answers.labels[i],
+                        float(answers.sure[i]),
+                    )
+                )
+    return found[::-1]
+
+
+def copy_of(model: base.Classifier) -> Any:
+    """Return something that `restored` makes the model of again, or the copy itself."""
+    return copied(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)

@@ -1,0 +1,189 @@
+"""A run as Prometheus reads it: text by hand, with a bounded number of lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+from stream_llsvm.dashboard.distinct import distinct
+from stream_llsvm.dashboard.look import Look
+from stream_llsvm.dashboard.plain import text
+from stream_llsvm.engine.waiting import DELAYS
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+STATES = ("starting", "running", "waiting", "recovering", "stopped", "failed")
+_PREFIX = "stream_llsvm_"
+_VIEWS = ("windowed", "fading", "cumulative")
+_MOST = 100  # values of one label
+_PARTITIONS = 1_000
+
+Labels = Mapping[str, str]
+
+
+class Metric(NamedTuple):
+    """A metric: its name without the prefix, its type, what it is, and its values."""
+
+    name: str
+    kind: str
+    help: str
+    values: Iterable[tuple[Labels, float]]
+
+
+def metrics(look: Look, silent_for: float) -> str:
+    """Return the text of all metrics.
+
+    Parameters
+    ----------
+    look
+        The newest look at the run.
+    silent_for
+        Seconds since the run's loop last turned.
+
+    """
+    lines: list[str] = []
+    for metric in (*_counts(look), *_gauges(look, silent_for), *_labels(look)):
+        values = list(metric.values)
+        if values:
+            lines += _head(metric.name, metric.kind, metric.help)
+            lines += [_line(metric.name, labels, value) for labels, value in values]
+    lines += _histograms(look)
+    return "\n".join(lines) + "\n"
+
+
+def _counts(look: Look) -> Iterable[Metric]:
+    def count(name: str, help: str, value: float) -> Metric:
+        return Metric(name, "counter", help, [({}, value)])
+
+    counts = look.counts
+    yield count("records_total", "Records that came, the rejected included.", counts["records"])
+    yield count("predicted_total", "Records that were predicted.", counts["predicted"])
+    yield count("learned_total", "Records that were learned.", counts["learned"])
+    yield Metric(
+        "rejected_total",
+        "counter",
+        "Records that could not be used.",
+        [({"reason": text(reason)}, n) for reason, n in look.reasons.items()],
+    )
+    yield count("drift_total", "Drift alarms.", counts["drifts"])
+    yield count("anchor_moves_total", "How often an anchor was moved.", look.moves)
+
+
+def _gauges(look: Look, silent_for: float) -> Iterable[Metric]:
+    def gauge(name: str, help: str, value: float) -> Metric:
+        return Metric(name, "gauge", help, [({}, value)])
+
+    yield gauge("rate_records", "Records a second, smoothed.", look.rate)
+    lag = [
+        ({"topic": text(topic), "partition": text(part)}, float(behind))
+        for topic, parts in look.lag.items()
+        for part, behind in parts.items()
+    ]
+    yield Metric("lag_records", "gauge", "Records behind the partition's end.", lag[:_PARTITIONS])
+    yield Metric(
+        "accuracy_ratio",
+        "gauge",
+        "Accuracy, and that of answering the majority class or the last label.",
+        [({"kind": kind}, value) for kind, value in _accuracies(look)],
+    )
+    windowed = look.scores.get("windowed", {})
+    yield Metric(
+        "kappa_ratio",
+        "gauge",
+        "Cohen's kappa over the window; _m against the majority, _t against the last label.",
+        [({"kind": k}, windowed[k]) for k in ("kappa", "kappa_m", "kappa_t") if k in windowed],
+    )
+    yield Metric(
+        "log_loss",
+        "gauge",
+        "Log loss.",
+        [({"kind": k}, look.scores[k]["log_loss"]) for k in _VIEWS if k in look.scores],
+    )
+    names = distinct(name for name, _ in look.members)
+    shares = zip(names, (share for _, share in look.members), strict=True)
+    yield Metric(
+        "member_weight_ratio",
+        "gauge",
+        "Each member's share of the mixer's weights.",
+        [({"member": name}, share) for name, share in islice(shares, _MOST)],
+    )
+    yield gauge("features", "Features known.", look.features)
+    yield gauge("classes", "Classes seen.", len(look.classes))
+    if look.checkpoint is not None:
+        age = max(0.0, look.time + silent_for - look.checkpoint.time)
+        yield gauge("checkpoint_age_seconds", "Since the last checkpoint.", age)
+        yield gauge("checkpoint_failed", "Whether the last one failed.", float(look.failing))
+    yield gauge("silent_seconds", "Since the run's loop last turned.", silent_for)
+    yield gauge("start_time_seconds", "When the run began.", look.started)
+    states = [({"state": state}, float(state == look.status.state)) for state in STATES]
+    yield Metric("state", "gauge", "1 for the state that the run is in.", states)
+
+
+def _accuracies(look: Look) -> Iterable[tuple[str, float]]:
+    for view in _VIEWS:
+        if view in look.scores:
+            yield view, look.scores[view]["accuracy"]
+    if "windowed" in look.scores:
+        for other in ("majority", "no_change"):
+            yield other, look.scores["windowed"][other]
+
+
+def _labels(look: Look) -> Iterable[Metric]:
+    """Yield what there is to say of labels that come later."""
+    late = look.labels
+    if late is None:
+        return
+    waiting: list[tuple[Labels, float]] = [({}, float(late.waiting))]
+    yield Metric("labels_waiting", "gauge", "Records that wait for their labels.", waiting)
+    yield Metric(
+        "labels_total",
+        "counter",
+        "What became of labels that came later.",
+        [({"outcome": outcome}, n) for outcome, n in late.counts.items()],
+    )
+
+
+def _histograms(look: Look) -> Iterable[str]:
+    for name, help, timed in (
+        ("predict_seconds", "What a record waits for its answer.", look.predict),
+        ("learn_seconds", "The model's time for a record that it learns.", look.learn),
+    ):
+        yield from _histogram(name, help, timed.coarse(), timed.sum)
+    if look.labels is not None:
+        bounds, counts = (*DELAYS, math.inf), accumulate(look.labels.delays)
+        delays = list(zip(bounds, counts, strict=True))
+        help = "How long after its record a label came."
+        yield from _histogram("label_delay_seconds", help, delays, look.labels.delayed)
+
+
+def _histogram(
+    name: str, help: str, upto: Sequence[tuple[float, int]], total: float
+) -> Iterable[str]:
+    yield from _head(name, "histogram", help)
+    for bound, below in upto:
+        le = "+Inf" if bound == math.inf else f"{bound:g}"
+        yield _line(f"{name}_bucket", {"le": le}, below)
+    yield _line(f"{name}_sum", {}, total)
+    yield _line(f"{name}_count", {}, upto[-1][1])
+
+
+def _head(name: str, kind: str, help: str) -> list[str]:
+    return [f"# HELP {_PREFIX}{name} {help}", f"# TYPE {_PREFIX}{name} {kind}"]
+
+
+def _line(name: str, labels: Labels, number: float) -> str:
+    inside = ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
+    return f"{_PREFIX}{name}{{{inside}}} {number}" if inside else f"{_PREFIX}{name} {number}"
+
+
+def escaped(value: str) -> str:
+    r"""Return a label's value as it stands between quotes.
+
+    Examples
+    --------
+    >>> print(escaped('a "b"\n\\'))
+    a \"b\"\n\\
+
+    """
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -1,0 +1,126 @@
+"""What the page shows of a model: who is right, the anchors, why, and whether it is well."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from river import base
+
+from stream_llsvm.dashboard.anchor_map import AnchorMap
+from stream_llsvm.dashboard.choice import MemberChoice
+from stream_llsvm.dashboard.paced import Paced
+from stream_llsvm.dashboard.plain import number, text
+from stream_llsvm.dashboard.recent import Recent, violations
+from stream_llsvm.dashboard.whys import Whys
+from stream_llsvm.explain import MemberReport, relevance_of
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.memory import Memory
+
+__all__ = ["ModelView", "Recent"]
+
+_RELEVANT = 30
+_EVERY = 1.0  # seconds between two looks at all of the state
+
+
+class ModelView:
+    """Looks at copies of a model, again and again, and says what has become of it.
+
+    Anchors are drawn in a plane that stays the same, so that one sees them move; what is dear is
+    done anew only now and then. Use it from one thread.
+
+    Parameters
+    ----------
+    clock
+        Tells the time in seconds.
+
+    Examples
+    --------
+    >>> from stream_llsvm import SAPLClassifier
+    >>> model, recent = SAPLClassifier(), []
+    >>> for i in range(100):
+    ...     x = {"a": float(i % 10), "b": float(i % 7)}
+    ...     recent.append(Recent(i, "here", x, i % 10 > 4, model.predict_one(x), 0.5))
+    ...     model.learn_one(x, i % 10 > 4)
+    >>> seen = ModelView().look(model, recent)
+    >>> seen["map"]["axes"], seen["mixture"][0]["name"], len(seen["whys"]) > 0
+    (['a', 'b'], 'anchors:100', True)
+
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._choice, self._map, self._whys = MemberChoice(clock), AnchorMap(clock), Whys()
+        self._health = Paced[dict[str, Any]](clock, _EVERY)
+
+    def look(self, model: base.Classifier, recent: Sequence[Recent]) -> dict[str, Any] | None:
+        """Return what a frame says of the model; None before it has learned anything.
+
+        Parameters
+        ----------
+        model
+            A copy that nobody else uses just now: asking it changes its scratch.
+        recent
+            The latest records, oldest first.
+
+        """
+        broken = {"violations": number(violations(recent) or 0.0) if recent else None}
+        if not isinstance(model, LocalClassifier):
+            return {"mixture": [], "relevance": [], "map": None, "whys": []} | {
+                "health": dict.fromkeys(_HEALTH) | broken
+            }
+        memory = model._memory
+        if memory is None:
+            return None
+        mixture = model.mixture
+        member = self._choice.choose(memory, mixture)
+        drawn = None if member is None else self._map.look(model, memory, member, recent)
+        health = self._health.get((memory.width, memory.n_classes), lambda: _health(memory))
+        return {
+            "mixture": mixture_parts(mixture),
+            "relevance": _relevance(model, memory),
+            "health": health | broken,
+            "map": drawn,
+            "whys": self._whys.look(model, recent, member),
+        }
+
+
+_HEALTH = ("weight_norm", "violations", "non_finite", "anchor_moves", "state_bytes")
+
+
+def _health(memory: Memory) -> dict[str, Any]:
+    """Return what all of the state says of how well the model is."""
+    each = [(member, memory.views(1 + i)) for i, member in enumerate(memory.members)]
+    return dict.fromkeys(_HEALTH) | {
+        "weight_norm": number(sum(member.square(views) for member, views in each) ** 0.5),
+        "non_finite": memory.non_finite(),
+        "anchor_moves": sum(member.moves(views) for member, views in each),
+        "state_bytes": memory.state.nbytes,
+    }
+
+
+def mixture_parts(mixture: Sequence[MemberReport]) -> list[dict[str, Any]]:
+    """Return how each member is doing; weights are shares of all the trust there is.
+
+    A step whose scores the mixer turns round has a share below 0; the member's counts its size.
+    """
+    total = max(sum(abs(w) for report in mixture for w in report.weights), 1e-12)
+    return [
+        {
+            "name": text(report.name),
+            "awake": report.awake,
+            "weight": number(sum(map(abs, report.weights)) / total),
+            "accuracy": number(report.accuracy),
+            "log_loss": number(report.log_loss),
+            "worth": number(report.worth),
+            "steps": [number(weight / total) for weight in report.weights],
+        }
+        for report in mixture
+    ]
+
+
+def _relevance(model: LocalClassifier, memory: Memory) -> list[list[Any]]:
+    """Return the features that count most in the learned distance."""
+    relevance = relevance_of(memory, model.features)
+    names = sorted(relevance, key=lambda name: -relevance[name])[:_RELEVANT]
+    return [[text(name), number(relevance[name])] for name in names]

@@ -1,0 +1,215 @@
+"""What a run tells the live page: copied by the run's own thread, which waits for nobody."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from typing import Any, NamedTuple
+
+from stream_llsvm.connectors.base import Batch, Recovering
+from stream_llsvm.dashboard.latency import Histogram
+from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.learner import Answers
+from stream_llsvm.learners.base import LocalClassifier
+
+log = logging.getLogger("stream_llsvm")
+
+OFTEN = 0.25  # seconds between two looks
+BUSY = 0.5  # the same while the run is busy, and between two copies of the model
+OVER = ("stopped", "failed")
+_IDLE = 2.0  # seconds without a record after which a run is waiting
+_PATIENCE = 3.0  # seconds for which a question counts as somebody watching
+_SHARE = 100  # looking may cost this part of the time
+_RECENT = 200  # records
+_SMOOTH = 0.3
+
+
+class Copied(NamedTuple):
+    """A copy of the model, and how many records it has learned."""
+
+    model: Any
+    learned: int
+
+
+class Monitor:
+    """An observer that looks at a run some times a second.
+
+    Nothing here waits, and all that is kept is bounded. A look costs at most a hundredth of the
+    time: where one takes long, the next comes later. The model is copied only if somebody watches.
+
+    Attributes
+    ----------
+    look
+        The newest look, None before the first; replaced, never changed.
+    copied
+        The newest copy of the model, None if there is none; replaced, never changed.
+    watchers
+        How many watch; whoever knows sets it.
+    lag
+        How far behind the source is; whoever asks it sets it.
+
+    """
+
+    def __init__(self) -> None:
+        self.look: Look | None = None
+        self.copied: Copied | None = None
+        self.watchers, self.pace = 0, OFTEN
+        self.lag: dict[str, dict[str, int]] = {}
+        self.turned_at = time.monotonic()
+        self.came = threading.Event()
+        self._wanted = self._asked = float("-inf")
+        self._predict, self._learn = Histogram(), Histogram()
+        self._recent: deque[Taken] = deque()
+        self._held = 0
+        self._next_look = self._next_copy = 0.0
+        self._started, self._began = time.time(), time.monotonic()
+        self._status = Status("starting", self._started)
+        self._last_record = float("-inf")
+        self._late = (0, 0.0)
+        self._rate, self._rated = 0.0, (time.monotonic(), -1)
+        self._worked = 0.0
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody watches, or has asked something a moment ago."""
+        return self.watchers > 0 or time.monotonic() < self._wanted
+
+    def watch(self, watchers: int) -> None:
+        """Say how many watch all the time."""
+        if not self.watched:
+            self._next_look = 0.0
+        self.watchers = watchers
+
+    def want(self, *, model: bool = False) -> None:
+        """Say that somebody wants to know: the next looks have all the details.
+
+        A model that is none of this package's is copied only for those who ask for the model.
+        """
+        if not self.watched:
+            self._next_look = 0.0
+        self._wanted = time.monotonic() + _PATIENCE
+        if model:
+            self._asked = self._wanted
+
+    @property
+    def silent_for(self) -> float:
+        """How many seconds ago the run's loop last turned."""
+        return time.monotonic() - self.turned_at
+
+    def began(self, engine: Engine) -> None:
+        """Look for the first time."""
+        self._started = time.time()
+        self._began = time.monotonic()
+        self._rated = (self._began, engine.progress.counts["records"])
+        self._become("starting")
+        self._look(engine)
+
+    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Count what a batch cost, and keep it for a moment."""
+        n = len(batch)
+        learned = n - batch.labels.count(None)
+        self._predict.observe(seconds, n)
+        if learned:
+            self._learn.observe(seconds / n, learned)
+        self._recent.append(Taken(batch, answers, engine.progress.counts["records"]))
+        self._held += n
+        while self._held - len(self._recent[0].batch) >= _RECENT:
+            self._held -= len(self._recent.popleft().batch)
+        self._last_record = time.monotonic()
+        self._worked += seconds
+
+    def turned(self, engine: Engine) -> None:
+        """Look, if it is time."""
+        now = self.turned_at = time.monotonic()
+        if now >= self._next_look:
+            self._judge(engine, now)
+            self._look(engine)
+
+    def ended(self, engine: Engine, error: BaseException | None) -> None:
+        """Look for the last time, at everything."""
+        if error is None:
+            self._become("stopped")
+        else:
+            self._become("failed", " ".join(str(error).split()) or type(error).__name__)
+        self.want()
+        self._next_copy = 0.0
+        try:
+            self._look(engine)
+        except Exception:  # the run has died of something; that is what is to be told
+            log.exception("the last look at the run")
+
+    def _judge(self, engine: Engine, now: float) -> None:
+        source = engine.source
+        trouble = source.trouble if isinstance(source, Recovering) else ""
+        if trouble:
+            self._become("recovering", trouble)
+        elif now - self._last_record < _IDLE:
+            self._become("running")
+        elif now - self._began > _IDLE:
+            self._become("waiting")
+
+    def _become(self, state: str, text: str = "") -> None:
+        if (state, text) != (self._status.state, self._status.text):
+            self._status = Status(state, time.time(), text)
+
+    def _look(self, engine: Engine) -> None:
+        begin = time.monotonic()
+        watched = self.watched
+        if watched and begin >= self._next_copy:
+            self._copy(engine, begin)
+        self._count_late(engine)
+        busy = self._worked > 0.5 * (begin - self._rated[0])
+        known = counted(engine)
+        self.look = Look(
+            id=engine.progress.next_number(),
+            status=self._status,
+            started=self._started,
+            rate=self._measured(engine, begin),
+            predict=self._predict.copy(),
+            learn=self._learn.copy(),
+            lag=self.lag,
+            details=details(engine, self._recent) if watched else None,
+            **known,
+        )
+        cost = time.monotonic() - begin
+        self._next_look = begin + max(self.pace, BUSY if busy else OFTEN, _SHARE * cost)
+        self.came.set()
+
+    def _copy(self, engine: Engine, begin: float) -> None:
+        learned = engine.progress.counts["learned"]
+        ours = isinstance(engine.model, LocalClassifier)
+        if not ours and begin > self._asked:
+            return
+        if self.copied is not None and self.copied.learned == learned:
+            return
+        try:
+            self.copied = Copied(copy_of(engine.model), learned)
+        except Exception as error:  # a model of river's that cannot be copied
+            log.warning("the model cannot be copied for the live page: %s", error)
+            self._next_copy = float("inf")
+            return
+        cost = time.monotonic() - begin
+        self._next_copy = begin + max(BUSY if ours else 1.0, _SHARE * cost)
+
+    def _count_late(self, engine: Engine) -> None:
+        if engine.late is None:
+            return
+        learned, seconds = engine.late.learned, engine.late.seconds
+        n = learned - self._late[0]
+        if n > 0:
+            self._learn.observe((seconds - self._late[1]) / n, n)
+        self._late = (learned, seconds)
+
+    def _measured(self, engine: Engine, now: float) -> float:
+        at, before = self._rated
+        records = engine.progress.counts["records"]
+        if before >= 0 and now > at:
+            fresh = (records - before) / (now - at)
+            self._rate = fresh if self._rate == 0 else self._rate + _SMOOTH * (fresh - self._rate)
+            if self._rate < 0.01:
+                self._rate = 0.0
+        self._rated, self._worked = (now, records), 0.0
+        return self._rate

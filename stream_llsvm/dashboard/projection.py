@@ -1,0 +1,138 @@
+"""The plane in which anchors and records are shown; once drawn it stays, so that moves are moves.
+
+Two features are the plane, and one is a line. With more it is spanned by the two leading principal
+directions of the scaled records that were there when it was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.anchor_table import masses_of, positions_of
+from stream_llsvm.dashboard.plain import text
+from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.dashboard.rows import Array, filled, row_of
+from stream_llsvm.explain import units
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.memory import Memory
+
+#: How many features directions are made of at most: those in which the records differ most.
+WIDEST = 500
+#: Rows that directions are drawn from.
+_ROWS = 200
+_FEWEST = 20
+#: An outlier is shown so many scales away.
+_FARTHEST = 6.0
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A linear map from features to two numbers; what a record does not name lies at the origin.
+
+    Attributes
+    ----------
+    kind
+        "features", "value" or "projection".
+    n_features
+        How many features there were when it was drawn.
+    axes
+        What to call the two numbers.
+    columns
+        The features that it looks at, in increasing order.
+    origin, scale
+        Of each of them.
+    directions
+        What each of them, taken from the origin in its scale, adds to the two numbers.
+
+    """
+
+    kind: str
+    n_features: int
+    axes: tuple[str, str]
+    columns: NDArray[np.int64]
+    origin: Array
+    scale: Array
+    directions: Array
+
+    def of_values(self, values: Array) -> Array:
+        """Return the places (n, 2) of rows of its features, in the user's units."""
+        if self.kind != "projection":
+            return values @ self.directions
+        scaled = np.clip((values - self.origin) / self.scale, -_FARTHEST, _FARTHEST)
+        return scaled @ self.directions
+
+    def of_record(self, model: LocalClassifier, x: Mapping[Any, Any]) -> Array | None:
+        """Return the place of a record, None if it cannot be used."""
+        row = row_of(model, x)
+        if row is None:
+            return None
+        place = self.of_values(filled(row, self.columns, self.origin)[None])[0]
+        return place if np.isfinite(place).all() else None
+
+
+def draw(
+    model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
+) -> Plane | None:
+    """Return a plane for the model as it is now; None as long as there is too little to see."""
+    names = model.features
+    centre, scale = units(memory, len(names))
+    if len(names) == 0:
+        return None
+    if len(names) <= 2:
+        both = [text(name) for name in names]
+        axes = (both[0], both[1] if len(both) == 2 else "")
+        kind = "features" if len(both) == 2 else "value"
+        columns, directions = np.arange(len(names)), np.eye(2)[: len(names)]
+        return Plane(kind, len(names), axes, columns, centre, scale, directions)
+    rows = [row for one in recent[-_ROWS:] if (row := row_of(model, one.x)) is not None]
+    born = np.argsort(-masses_of(memory, member))[: max(0, _ROWS - len(rows))]
+    if len(rows) + len(born) < _FEWEST:
+        return None
+    columns = _most_varied(rows, centre, scale)
+    origin, scale = centre[columns], np.where(scale[columns] > 0, scale[columns], 1.0)
+    table = np.array([filled(row, columns, origin) for row in rows]).reshape(-1, len(columns))
+    table = np.concatenate([table, positions_of(memory, member, born, columns)])
+    directions = _principal(np.clip((table - origin) / scale, -_FARTHEST, _FARTHEST))
+    axes = _axes([names[c] for c in columns.tolist()], directions)
+    return Plane("projection", len(names), axes, columns, origin, scale, directions)
+
+
+def _most_varied(rows: list[Any], centre: Array, scale: Array) -> NDArray[np.int64]:
+    """Return the features in which the records differ most, all of them if they are few."""
+    if len(centre) <= WIDEST:
+        return np.arange(len(centre))
+    inverse = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1.0), 0.0)
+    spread = np.zeros(len(centre))
+    for columns, values in rows:
+        scaled = np.clip((values - centre[columns]) * inverse[columns], -_FARTHEST, _FARTHEST)
+        np.add.at(spread, columns, np.square(scaled))
+    return np.sort(np.argsort(-spread, kind="stable")[:WIDEST])
+
+
+def _principal(rows: Array) -> Array:
+    """Return the two leading principal directions, (features, 2), of one sign for one table."""
+    centred = rows - rows.mean(axis=0)
+    # Of the two products the smaller one, whose eigenvectors lead to the same directions.
+    if rows.shape[1] <= rows.shape[0]:
+        directions = np.linalg.eigh(centred.T @ centred)[1][:, :-3:-1]
+    else:
+        values, vectors = np.linalg.eigh(centred @ centred.T)
+        lengths = np.sqrt(np.maximum(values[:-3:-1], 1e-12))
+        directions = centred.T @ vectors[:, :-3:-1] / lengths
+    top = np.abs(directions).argmax(axis=0)
+    signs = np.where(directions[top, [0, 1]] < 0, -1.0, 1.0)
+    return np.asarray(directions * signs)
+
+
+def _axes(names: list[Any], directions: Array) -> tuple[str, str]:
+    """Name each direction after the two features that count most in it."""
+    first, second = (
+        "mostly " + ", ".join(text(names[c])[:40] for c in np.argsort(-np.abs(column))[:2].tolist())
+        for column in directions.T
+    )
+    return first, second

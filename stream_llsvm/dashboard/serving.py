@@ -1,0 +1,204 @@
+"""The live page of a run, served by a thread beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+import threading
+from typing import Any, Self
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from stream_llsvm.connectors.base import Lagging
+from stream_llsvm.dashboard.app import Page
+from stream_llsvm.dashboard.building import Builder
+from stream_llsvm.dashboard.feed import Feed
+from stream_llsvm.dashboard.guard import checked_token, is_loopback
+from stream_llsvm.dashboard.monitor import Monitor
+from stream_llsvm.engine.engine import Engine
+
+log = logging.getLogger("stream_llsvm")
+
+PORT = 8765
+MOST = 1_000  # connections
+_BEYOND = 50  # more that are told so; the rest are hung up on
+_SPEECHLESS = 10.0  # seconds for a request to come
+_KEPT = 128 * 1024  # bytes
+_GRACE = 1  # seconds for clients to be sent the last frame
+_ASK_LAG = 1.0
+
+
+class DashboardError(Exception):
+    """The page cannot be served; the text says why, in one line."""
+
+
+class NoTokenError(DashboardError):
+    """Others could look, and nothing keeps them out."""
+
+
+class Dashboard:
+    """Shows a run, as long as it is a context.
+
+    Parameters
+    ----------
+    engine
+        What runs; it gets one observer more.
+    host, port
+        Where the page is; port 0 takes any that is free.
+    token
+        What those who look must know. Without one, only this machine can look.
+
+    Examples
+    --------
+    >>> from stream_llsvm import Engine, LLSVMClassifier
+    >>> from stream_llsvm.connectors.memory import ListSource
+    >>> from stream_llsvm.dashboard.serving import Dashboard
+    >>> records = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(500)]
+    >>> engine = Engine(ListSource(records, label="y"), LLSVMClassifier())
+    >>> with Dashboard(engine, port=0) as page:
+    ...     report = engine.run()
+    >>> page.address
+    'http://127.0.0.1:.../'
+
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        host: str = "127.0.0.1",
+        port: int = PORT,
+        token: str | None = None,
+    ) -> None:
+        if token is not None:
+            try:
+                checked_token(token)
+            except ValueError as error:
+                raise DashboardError(str(error)) from None
+        elif not is_loopback(host):
+            raise NoTokenError(
+                f"{host} can be reached from other machines, so the page needs a token there"
+            )
+        self.monitor, self.feed = Monitor(), Feed()
+        self.builder = Builder(self.monitor, self.feed)
+        self._socket = _listening(host, port)
+        self.port = int(self._socket.getsockname()[1])
+        self.address = f"http://{_name_of(host)}:{self.port}/"
+        app = Page(self.builder).app(token, f"stream_llsvm_{self.port}")
+        self._server = Brisk(_config(app))
+        self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
+        self._done = threading.Event()
+        self._lag_thread: threading.Thread | None = None
+        if isinstance(engine.source, Lagging):
+            self._lag_thread = threading.Thread(
+                target=self._ask_lag, args=(engine.source,), name="lag", daemon=True
+            )
+        engine.observers.append(self.monitor)
+
+    def __enter__(self) -> Self:
+        self.builder.start()
+        self._server_thread.start()
+        if self._lag_thread is not None:
+            self._lag_thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self.builder.close()
+        self.feed.close()
+        self._server.should_exit = True
+        self._server_thread.join()
+
+    def _serve(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        except Exception:
+            log.exception("the live page has ended")
+
+    def _ask_lag(self, source: Lagging) -> None:
+        told = False
+        while not self._done.wait(_ASK_LAG):
+            try:
+                self.monitor.lag = source.lag()
+            except Exception as error:  # the source may be closed any moment
+                if not (told or self._done.is_set()):
+                    log.warning("the source does not say how far behind it is: %s", error)
+                    told = True
+
+
+def _name_of(host: str) -> str:
+    """Return what stands for a host in an address: of all a machine's own, its name."""
+    if host in ("", "0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((host, port), family=family, backlog=MOST)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise DashboardError(f"{host}:{port} cannot be listened to: {why}") from None
+    # What the system keeps for a client that does not read; connections have it from here.
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KEPT)
+    return listening
+
+
+def _config(app: Any) -> Config:
+    allowed = min(MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+    return Config(
+        app,
+        http=type("Polite", (Impatient,), {"most": allowed + _BEYOND}),
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=allowed + 1,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=16_384,
+    )
+
+
+class Brisk(Server):
+    """A server that hangs up at the end on those who have not had their last frame."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End."""
+        await super().shutdown(sockets)
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0.01)  # for them to be told
+
+
+class Impatient(H11Protocol):
+    """HTTP that hangs up on those who say nothing, and on the many."""
+
+    most = MOST + _BEYOND
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin, unless there are far too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            transport.abort()
+            return
+        self._waiting = self.loop.call_later(_SPEECHLESS, self._hang_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        super().connection_lost(exc)
+        waiting = getattr(self, "_waiting", None)
+        if waiting is not None:
+            waiting.cancel()
+
+    def _hang_up(self) -> None:
+        if self.cycle is None:
+            self.transport.close()

@@ -1,0 +1,107 @@
+// The page: what is known of the run, and the panels that show it.
+
+import { accuracyPanel } from "page/accuracy.js";
+import { comparedPanel } from "page/compared.js";
+import { confusionPanel } from "page/confusion.js";
+import { byId, mark, say, segments } from "page/dom.js";
+import { Events } from "page/events.js";
+import { follow } from "page/feed.js";
+import { labelsPanel } from "page/labels.js";
+import { logPanel } from "page/log.js";
+import { mapPanel } from "page/map.js";
+import { membersPanel } from "page/members.js";
+import { clock } from "page/numbers.js";
+import { Points, rows } from "page/points.js";
+import { speedPanel } from "page/speed.js";
+import { statusPanel } from "page/status.js";
+import { whyPanel } from "page/why.js";
+
+/** What the panels read. Only the latest frame is kept, and points in bounded columns. */
+class Page {
+  constructor() {
+    this.points = new Points();
+    this.events = new Events();
+    this.connection = { state: "connecting", since: null };
+    this.frame = null;
+    this.model = null;
+    this.recorded = null;
+    this.lit = null; // the anchors behind the answer that is looked at
+    this.heard = performance.now();
+    this.frames = 0;
+    this.range = "all";
+    this.panels = [];
+    this.asked = false;
+    this.seen = null;
+  }
+
+  take(frame) {
+    this.frame = frame;
+    this.frames += 1;
+    this.heard = performance.now();
+    if (frame.model) this.model = frame.model;
+    if (frame.point) this.points.add(frame.point);
+    this.events.merge(frame.events);
+  }
+
+  /** The time there, as far as one can know here. */
+  now() {
+    const over = ["stopped", "failed"].includes(this.frame?.status?.state);
+    if (this.recorded || over) return this.frame.time;
+    return this.frame.time + (performance.now() - this.heard) / 1000;
+  }
+
+  /** What the charts show, worked out once for all of them. */
+  view() {
+    this.seen ??= this.points.view(this.range);
+    return this.seen;
+  }
+
+  /** Light up these anchors on the map: [{id}]. */
+  light(anchors) {
+    const told = anchors?.length ? anchors.map(({ id }) => id) : null;
+    if (String(told) === String(this.lit ? [...this.lit] : null)) return;
+    this.lit = told ? new Set(told) : null;
+    this.redraw();
+  }
+
+  /** Draw once, soon: frames that come faster, or while nobody looks, are drawn together. */
+  redraw() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => {
+      this.asked = false;
+      this.seen = null;
+      for (const draw of this.panels) draw();
+      const told = this.frame;
+      if (!told) return;
+      mark(document.body, "data-frame", told.id);
+      mark(document.body, "data-time", told.time);
+      mark(document.body, "data-frames", this.frames);
+      mark(document.body, "data-points", this.points.length);
+      const began = told.status?.started ? `The run began at ${clock(told.status.started)}. ` : "";
+      say(byId("foot"), `${began}${this.recorded ? "Recorded" : "Last news"} at ${clock(told.time)}.`);
+    });
+  }
+}
+
+const page = new Page();
+page.panels = [statusPanel, accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel,
+  membersPanel, labelsPanel, logPanel, comparedPanel].map((panel) => panel(page));
+segments(byId("range"), "range", page.range, (range) => {
+  page.range = range;
+  page.redraw();
+});
+document.addEventListener("themechange", () => page.redraw());
+
+const kept = document.getElementById("recorded");
+if (kept) {
+  page.recorded = JSON.parse(kept.textContent);
+  page.connection = { state: "open", since: null };
+  page.points.merge(rows(page.recorded.points));
+  page.events.merge(page.recorded.events);
+  page.take(page.recorded.frame);
+} else {
+  follow(page, () => page.redraw());
+  setInterval(() => page.redraw(), 1_000); // ages go on, whether news come or not
+}
+page.redraw();

@@ -1,0 +1,74 @@
+// Ask the model about a record of one's own.
+
+import { byId, el, empty, fill, mark, say, shown } from "page/dom.js";
+import { brief } from "page/numbers.js";
+import { tellWhy } from "page/telling.js";
+
+const MOST = 24;
+
+/** Make the form; the function returned draws it, and returns the answer that is shown. */
+export function askPanel(page) {
+  const panel = byId("ask");
+  let record = null; // [[feature, value], ...] with which the form was filled
+  let answer = null;
+
+  const latest = () => page.model?.whys?.find((why) => why.values?.length)?.values ?? null;
+  const write = (values) => {
+    record = values;
+    const some = values.slice(0, MOST);
+    const fields = fill(byId("ask-fields"), some.length, () =>
+      el("label", {}, el("span"), el("input", { type: "number", step: "any" })));
+    some.forEach(([name, value], i) => {
+      mark(say(fields[i].children[0], brief(name)), "title", name);
+      fields[i].children[1].value = value ?? "";
+    });
+    const more = values.length - some.length;
+    shown(byId("ask-rest"), more > 0);
+    say(byId("ask-rest"), `The other ${more} features stay as they were in that record.`);
+  };
+  const complain = (text) => {
+    shown(byId("ask-trouble"), Boolean(text));
+    say(byId("ask-trouble"), text);
+  };
+
+  byId("ask-fill").addEventListener("click", () => {
+    const values = latest();
+    if (values) write(values);
+  });
+  byId("ask-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const given = new Map(record ?? []);
+    [...byId("ask-fields").children].forEach((field, i) => {
+      const told = field.children[1].value.trim();
+      const name = record[i][0];
+      if (told === "") given.delete(name);
+      else given.set(name, Number(told));
+    });
+    complain("");
+    try {
+      const reply = await fetch("/api/explain", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ record: Object.fromEntries(given) }),
+        signal: AbortSignal.timeout(10_000),
+      });
+      const told = await reply.json();
+      if (!reply.ok) throw new Error(told.error ?? `the server says ${reply.status}`);
+      answer = told;
+    } catch (error) {
+      answer = null;
+      complain(`No answer: ${error.message}`);
+    }
+    page.redraw();
+  });
+
+  return () => {
+    shown(panel, !page.recorded);
+    const values = latest();
+    if (record === null && values) write(values);
+    empty(panel, record === null);
+    shown(byId("ask-none"), answer === null);
+    tellWhy(byId("ask-told"), answer);
+    return answer;
+  };
+}

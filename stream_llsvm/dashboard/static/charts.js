@@ -1,0 +1,193 @@
+// Lines over time or over records: uPlot, in the page's colours.
+
+/* global uPlot */
+import { el, fill, mark, say } from "page/dom.js";
+import { clock, compact } from "page/numbers.js";
+import { colour } from "page/palette.js";
+
+const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+
+/** Draws series of numbers into a box, as wide as that box is. */
+export class LineChart {
+  /**
+   * series: [{name, colour: () => text, width, dash, fill, hidden}]; form: a value as text;
+   * bounds: (low, high) => [low, high] of the vertical axis.
+   */
+  constructor(box, { series, form, bounds, height = 150, label, log = false }) {
+    Object.assign(this, { box, series, form, height, label, log, marks: [], axis: "records" });
+    this.range = [0, 1];
+    this.bounds = bounds ?? (log ? ofDecades : fromZero);
+    this.hovered = null;
+    this.onHover = () => {};
+    this.plot = null;
+    mark(box, "role", "img");
+    mark(box, "aria-label", label);
+    box.style.setProperty("height", `${height}px`);
+    new ResizeObserver(() => {
+      const width = box.clientWidth;
+      if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height });
+    }).observe(box);
+    document.addEventListener("themechange", () => this.plot?.redraw(false));
+  }
+
+  /** Show these: x, a list of values for each series, marks [{at, kind, text}]. */
+  draw(view, values, marks = []) {
+    this.axis = view.axis;
+    this.range = [view.low, view.high];
+    this.marks = marks.filter(({ at }) => at >= view.low && at <= view.high);
+    for (const kind of ["drift", "better", "checkpoint"]) {
+      mark(this.box, `data-${kind}`, this.marks.filter((one) => one.kind === kind).length);
+    }
+    mark(this.box, "data-points", view.x.length);
+    const data = [view.x, ...values];
+    if (!this.plot) {
+      if (this.box.clientWidth === 0) return;
+      this.plot = this.make(data);
+    } else this.plot.setData(data);
+  }
+
+  /** Show or hide a series. */
+  show(i, yes) {
+    this.series[i].hidden = !yes;
+    this.plot?.setSeries(i + 1, { show: yes });
+  }
+
+  make(data) {
+    const axis = {
+      stroke: () => colour("--muted"),
+      font: FONT,
+      grid: { stroke: () => colour("--line"), width: 1 },
+      ticks: { show: false },
+    };
+    return new uPlot(
+      {
+        width: this.box.clientWidth,
+        height: this.height,
+        padding: [10, 8, 0, 0],
+        legend: { show: false },
+        cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
+        scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.bounds(low, high) } },
+        axes: [
+          { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
+            values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
+          { ...axis, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
+        ],
+        series: [
+          {},
+          ...this.series.map((one) => ({
+            label: one.name,
+            stroke: one.colour,
+            width: one.width ?? 1.5,
+            dash: one.dash,
+            fill: one.fill,
+            show: !one.hidden,
+            spanGaps: true,
+            points: { show: (_, i, from, to) => to - from < 2, size: 4 },
+          })),
+        ],
+        hooks: {
+          drawAxes: [(plot) => this.drawMarks(plot)],
+          setCursor: [(plot) => {
+            this.hovered = plot.cursor.idx ?? null;
+            this.onHover(this.hovered);
+          }],
+        },
+      },
+      data,
+      this.box,
+    );
+  }
+
+  drawMarks(plot) {
+    const pen = plot.ctx;
+    const { left, top, width, height } = plot.bbox;
+    const ratio = window.devicePixelRatio || 1;
+    pen.save();
+    pen.textAlign = "left";
+    pen.font = FONT.replace("11px", `${10 * ratio}px`);
+    let free = -Infinity;
+    for (const one of this.marks) {
+      const x = Math.round(plot.valToPos(one.at, "x", true));
+      if (one.kind === "checkpoint") {
+        pen.fillStyle = colour("--faint");
+        pen.beginPath();
+        pen.moveTo(x, top + height - 6 * ratio);
+        pen.lineTo(x + 4 * ratio, top + height);
+        pen.lineTo(x - 4 * ratio, top + height);
+        pen.fill();
+        continue;
+      }
+      pen.strokeStyle = pen.fillStyle = colour(one.kind === "drift" ? "--bad" : one.kind === "better" ? "--good" : "--muted");
+      pen.lineWidth = ratio;
+      pen.setLineDash([4 * ratio, 3 * ratio]);
+      pen.beginPath();
+      pen.moveTo(x, top);
+      pen.lineTo(x, top + height);
+      pen.stroke();
+      const wide = pen.measureText(one.kind).width;
+      const at = Math.min(x + 4 * ratio, left + width - wide);
+      if (at > free) {
+        pen.fillText(one.kind, at, top + 9 * ratio);
+        free = at + wide + 4 * ratio;
+      }
+    }
+    pen.restore();
+  }
+}
+
+/** A legend whose entries show their line's value and switch it on and off. */
+export class Legend {
+  constructor(box, chart, form) {
+    Object.assign(this, { box, chart, form });
+    this.latest = [];
+    chart.onHover = () => this.tell();
+  }
+
+  draw(values) {
+    this.latest = values;
+    this.tell();
+  }
+
+  tell() {
+    const { series, hovered } = this.chart;
+    const entries = fill(this.box, series.length, (i) => {
+      const entry = el("button", { type: "button", class: "entry" },
+        el("span", { class: "dash", "aria-hidden": "true" }), el("span"), el("output"));
+      entry.addEventListener("click", () => {
+        this.chart.show(i, series[i].hidden);
+        this.tell();
+      });
+      return entry;
+    });
+    series.forEach((one, i) => {
+      const [dash, name, value] = entries[i].children;
+      dash.style.setProperty("border-color", one.colour());
+      dash.style.setProperty("border-top-style", one.dash ? "dashed" : "solid");
+      dash.style.setProperty("border-top-width", `${Math.max(2, one.width ?? 1.5)}px`);
+      mark(entries[i], "aria-pressed", String(!one.hidden));
+      mark(entries[i], "title", one.told ?? one.name);
+      say(name, one.name);
+      const all = this.latest[i] ?? [];
+      say(value, this.form(all[hovered ?? all.length - 1] ?? null));
+    });
+  }
+}
+
+/** Bounds of what cannot be below nothing. */
+export function fromZero(_, high) {
+  return [0, high > 0 ? high * 1.1 : 1];
+}
+
+/** Bounds of what spans several powers of ten. */
+export function ofDecades(low, high) {
+  if (!(low > 0) || !(high > 0)) return [1e-6, 1];
+  return [10 ** Math.floor(Math.log10(low)), 10 ** Math.ceil(Math.log10(high * 1.001))];
+}
+
+/** Bounds of shares, on steps that do not jump with every value. */
+export function ofShares(low, high) {
+  if (low === null || high === null) return [0, 1];
+  const step = high - low > 0.4 ? 0.2 : 0.1;
+  const from = Math.floor((low - 0.005) / step) * step;
+  return [from, Math.min(1, Math.max(from + step, Math.ceil((high + 0.005) / step) * step)) + 0.002];
+}

@@ -1,0 +1,44 @@
+// What happened, newest first, and the first records that were refused.
+
+import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
+import { brief, clock, count } from "page/numbers.js";
+
+const MOST = 100;
+const KINDS = { drift: "bad", "checkpoint failed": "bad", better: "good", failed: "bad" };
+
+/** Draw the log. */
+export function logPanel(page) {
+  return () => {
+    const events = gathered(page.events.all).slice(0, MOST);
+    shown(byId("log-none"), !events.length);
+    const lines = fill(byId("events"), events.length, () =>
+      el("li", {}, el("time"), el("span", { class: "tag" }), el("span", { class: "text" }), el("span", { class: "at" })));
+    events.forEach((event, i) => {
+      const [time, tag, text, at] = lines[i].children;
+      mark(lines[i], "data-kind", KINDS[event.kind] ?? "plain");
+      mark(say(time, clock(event.time)), "datetime", new Date((event.time ?? 0) * 1000).toISOString());
+      say(tag, brief(event.kind));
+      mark(lines[i], "data-gathered", event.before || null);
+      const more = event.before ? `, and ${count(event.before)} before it` : "";
+      mark(say(text, event.text + more), "title", event.text);
+      say(at, `record ${count(event.record)}`);
+    });
+    const letters = page.frame?.dead_letters ?? [];
+    shown(byId("letters-body"), letters.length > 0);
+    table(byId("letters"), "Refused records", ["Where", "Reason", "Detail"],
+      letters.slice(0, MOST).map((letter) => [
+        { text: brief(letter.place, 60), title: letter.place, head: true },
+        { text: letter.reason, title: letter.reason }, { text: letter.detail, title: letter.detail }]));
+  };
+}
+
+/** Newest first; of checkpoints in a row only the last, and how many there were before it. */
+function gathered(events) {
+  const found = [];
+  for (let i = events.length - 1; i >= 0; i--) {
+    const newer = found.at(-1);
+    if (events[i].kind === "checkpoint" && newer?.kind === "checkpoint") newer.before += 1;
+    else found.push({ ...events[i], before: 0 });
+  }
+  return found;
+}

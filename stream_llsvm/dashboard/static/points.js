@@ -1,0 +1,134 @@
+// The run so far, as points over time: a bounded number, whatever the length of the run.
+
+export const COLUMNS = [
+  "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
+  "kappa", "kappa_m", "kappa_t", "log_loss",
+  "predict_p50", "predict_p95", "predict_p99", "learn_p50", "learn_p95", "learn_p99",
+  "lag", "rejected",
+];
+const MOST_MEMBERS = 64;
+const DRAWN = 800; // points of a line
+const FRESH = 1000; // so many of the latest are never thinned
+
+/** Columns of numbers, made once; when they are full, the older points are thinned by halving. */
+export class Points {
+  constructor(capacity = 4000) {
+    this.capacity = capacity;
+    this.length = 0;
+    this.columns = new Map(COLUMNS.map((name) => [name, new Float64Array(capacity).fill(NaN)]));
+    this.members = [];
+    this.gap = 0.25; // seconds between two of the older points
+  }
+
+  get last() {
+    return this.length ? this.columns.get("time")[this.length - 1] : -Infinity;
+  }
+
+  /** Add a point that is newer than all others; say whether it was. */
+  add(point) {
+    if (!(point.time > this.last)) return false;
+    if (this.length === this.capacity) this.thin();
+    const at = this.length++;
+    for (const [name, column] of this.columns) column[at] = point[name] ?? NaN;
+    const weights = (point.members ?? []).slice(0, MOST_MEMBERS);
+    while (this.members.length < weights.length) {
+      this.members.push(new Float32Array(this.capacity).fill(NaN));
+    }
+    this.members.forEach((column, i) => {
+      column[at] = weights[i] ?? NaN;
+    });
+    return true;
+  }
+
+  /** Add points of any age; those that are there already stay as they are. */
+  merge(points) {
+    const times = this.columns.get("time");
+    const mine = Array.from({ length: this.length }, (_, i) => this.point(i));
+    const known = new Set(times.subarray(0, this.length));
+    const others = points.filter((point) => Number.isFinite(point.time) && !known.has(point.time));
+    if (!others.length) return;
+    this.length = 0;
+    for (const point of [...mine, ...others].sort((a, b) => a.time - b.time)) this.add(point);
+  }
+
+  /** One point, as it was added. */
+  point(i) {
+    const point = { members: this.members.map((column) => column[i]) };
+    for (const [name, column] of this.columns) point[name] = column[i];
+    return point;
+  }
+
+  /** Keep fewer of the older points, as far apart as a power of two times a quarter second. */
+  thin() {
+    const times = this.columns.get("time");
+    const fresh = this.length - Math.min(FRESH, this.capacity >> 2);
+    let kept = spaced(times, fresh, this.gap);
+    while (kept.length > fresh / 2) {
+      this.gap *= 2;
+      kept = spaced(times, fresh, this.gap);
+    }
+    for (const column of [...this.columns.values(), ...this.members]) {
+      kept.forEach((from, to) => {
+        column[to] = column[from];
+      });
+      column.copyWithin(kept.length, fresh, this.length);
+    }
+    this.length = kept.length + this.length - fresh;
+  }
+
+  /** What a chart shows: over time for the last minute, else over records, as places of points. */
+  view(range) {
+    const byTime = range === "minute";
+    const x = this.columns.get(byTime ? "time" : "records");
+    const end = this.length - 1;
+    if (end < 0) return { x: [], places: [], axis: byTime ? "time" : "records", low: 0, high: 1 };
+    const low = byTime ? x[end] - 60 : range === "records" ? x[end] - 10000 : -Infinity;
+    let places = [];
+    for (let i = end; i >= 0 && x[i] >= low; i--) {
+      // A run that began anew counts anew: what was before does not fit on this axis.
+      const next = places.length ? x[places.at(-1)] : Infinity;
+      if (x[i] > next) break;
+      if (x[i] < next) places.push(i);
+    }
+    places = some(places.reverse(), x);
+    const first = places.length ? x[places[0]] : 0;
+    return {
+      x: places.map((i) => x[i]),
+      places,
+      axis: byTime ? "time" : "records",
+      low: byTime ? low : Math.max(first, low),
+      high: Math.max(x[end], (byTime ? low : first) + 1),
+    };
+  }
+
+  /** A column's values at these places, null where there is none. */
+  values(column, places) {
+    return places.map((i) => (Number.isNaN(column[i]) ? null : column[i]));
+  }
+}
+
+/** The places of the first n times that are so far apart. */
+function spaced(times, n, gap) {
+  const kept = [];
+  for (let i = 0, before = -Infinity; i < n; i++) {
+    if (times[i] - before < gap) continue;
+    kept.push(i);
+    before = times[i];
+  }
+  return kept;
+}
+
+/** No more places than can be told apart: the last in each step of a grid that stands still. */
+function some(places, x) {
+  if (places.length <= DRAWN) return places;
+  const step = 2 ** Math.ceil(Math.log2((x[places.at(-1)] - x[places[0]]) / DRAWN));
+  const cell = (at) => Math.floor(x[places[at]] / step);
+  return places.filter((_, at) => at === places.length - 1 || cell(at) !== cell(at + 1));
+}
+
+/** Turn columns, as the history comes, into points. */
+export function rows(columns) {
+  const times = columns?.time ?? [];
+  const names = Object.keys(columns ?? {});
+  return times.map((_, i) => Object.fromEntries(names.map((name) => [name, columns[name][i]])));
+}

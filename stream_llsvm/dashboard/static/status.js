@@ -1,0 +1,89 @@
+// The state of the run in a word, and the numbers one looks at first.
+
+import { byId, el, fill, mark, say, shown } from "page/dom.js";
+import { clock, compact, count, percent, span } from "page/numbers.js";
+
+const WORDS = {
+  connecting: "Connecting", starting: "Starting", running: "Running", waiting: "Waiting for records",
+  recovering: "Recovering", stopped: "Stopped", failed: "Failed", lost: "Connection lost",
+  recorded: "Recorded", silent: "No news",
+};
+
+const ENDED = ["stopped", "failed"];
+
+/** Draw the bar at the top and the glance below it. */
+export function statusPanel(page) {
+  const pill = byId("state");
+  return () => {
+    const status = page.frame?.status;
+    const { state, since, trouble } = told(page, status);
+    mark(pill, "data-state", state);
+    say(byId("state-word"), WORDS[state] ?? state);
+    say(byId("state-since"), since ? `since ${clock(since)}` : "");
+    shown(byId("trouble"), Boolean(trouble));
+    say(byId("trouble"), trouble);
+    if (!status) return;
+    const source = status.source || "a stream";
+    mark(say(byId("source"), source), "title", source);
+    mark(say(byId("model"), status.model), "title", status.model);
+    const accuracy = page.frame.scores?.windowed?.accuracy;
+    const heading = accuracy === undefined ? WORDS[state] : percent(accuracy);
+    const title = `${heading} \u00b7 ${source}`;
+    if (document.title !== title) document.title = title;
+    glance(page, status);
+  };
+}
+
+/** Say what is going on: the connection's trouble comes before the engine's. */
+function told(page, status) {
+  if (page.recorded) return { state: "recorded", since: null, trouble: "" };
+  const { state, since } = page.connection;
+  const now = Date.now() / 1000;
+  if (state === "lost" && ENDED.includes(status?.state)) {
+    const word = status.state === "failed" ? `failed: ${status.text || "it did not say why"}` : "ended as it should";
+    return { state: status.state, since: status.since, trouble: `The run ${word}; its server is gone. What you see is how it was then.` };
+  }
+  if (state === "lost") {
+    return { state, since, trouble:
+      `The connection to the run was lost at ${clock(since)}, ${span(now - since)} ago. ` +
+      "What you see is how it was then. The page tries again every few seconds." };
+  }
+  if (!status) return { state: "connecting", since: null, trouble: "" };
+  const quiet = (performance.now() - page.heard) / 1000;
+  if (!ENDED.includes(status.state) && quiet > 3 && !document.hidden) {
+    return { state: "silent", since: now - quiet, trouble: `The run has said nothing for ${span(quiet)}.` };
+  }
+  if (status.state === "failed") {
+    return { state: "failed", since: status.since, trouble: `The run failed: ${status.text || "it did not say why"}` };
+  }
+  const trouble = status.state === "recovering" ? status.text : "";
+  return { state: status.state, since: status.since, trouble };
+}
+
+function glance(page, status) {
+  const { scores, window: size } = page.frame;
+  const accuracy = scores?.windowed?.accuracy ?? null;
+  const majority = scores?.windowed?.majority ?? null;
+  const kept = status.checkpoint;
+  const reasons = Object.entries(status.reasons ?? {});
+  const facts = [
+    ["Accuracy", percent(accuracy), accuracy === null ? "no label yet" : `last ${count(size)}; majority ${percent(majority)}`, "lead"],
+    ["Records", count(status.records), `${count(status.learned)} learned`],
+    ["Speed", `${compact(status.rate)}/s`, "records per second"],
+    ["Behind", status.lag === null || status.lag === undefined ? "\u2013" : count(status.lag), status.lag === null || status.lag === undefined ? "not told" : "records waiting"],
+    ["Refused", count(status.rejected), reasons.length ? reasons.map(([why, n]) => `${count(n)} ${why}`).join(", ") : "none so far", status.rejected ? "warn" : ""],
+    ["Checkpoint", kept ? `${span(page.now() - kept.time)} ago` : "\u2013",
+      kept ? (kept.failed ? "the latest could not be written" : `number ${count(kept.number)} at ${compact(kept.record)}`) : "none in this run", kept?.failed ? "bad" : ""],
+    ["Drift alarms", count(status.drifts), "times errors rose"],
+    ["Shape", `${compact(status.features)} \u00d7 ${compact(status.classes)}`, "features \u00d7 classes"],
+  ];
+  const boxes = fill(byId("glance"), facts.length, () => el("div", {}, el("dt"), el("dd", { class: "big" }), el("dd", { class: "small" })));
+  facts.forEach(([name, value, below, kind], i) => {
+    const [dt, big, small] = boxes[i].children;
+    mark(boxes[i], "class", kind || null);
+    mark(boxes[i], "data-fact", name);
+    say(dt, name);
+    say(big, value);
+    mark(say(small, below), "title", below);
+  });
+}

@@ -1,0 +1,43 @@
+// One answer taken apart: features, members, anchors and remembered records.
+
+import { el, fill, mark, say, shown, table } from "page/dom.js";
+import { brief, count, percent, short, signed } from "page/numbers.js";
+
+/** Fill a box with what is behind an answer; nothing if there is none. */
+export function tellWhy(box, why) {
+  shown(box, Boolean(why));
+  if (!why) return;
+  const [title, below, bars, members, anchors, voters] = fill(box, 6, (i) =>
+    [() => el("h3"), () => el("p", { class: "key" }), () => el("table", { class: "bars both" }),
+      () => el("p", { class: "key" }), () => el("p", { class: "key" }), () => el("table", { class: "numbers" })][i]());
+  const truth = why.truth === null || why.truth === undefined || why.truth === why.label ? "" : `, but it was ${brief(why.truth)}`;
+  say(title, `${brief(why.label)}${truth}`);
+  say(below, `${percent(why.sure)} sure. Its score of ${short(why.score)} is the sum of these parts, for ${brief(why.label)} (right) or against it (left):`);
+  parts(bars, why);
+  const voices = Object.entries(why.members ?? {});
+  shown(members, voices.length > 1);
+  say(members, `By member: ${voices.map(([name, value]) => `${brief(name)} ${signed(value)}`).join(", ")}.`);
+  const near = why.anchors ?? [];
+  shown(anchors, near.length > 0);
+  say(anchors, `Anchors that answered: ${near.map(({ id, share }) => `${id} (${percent(share, 0)})`).join(", ")}.`);
+  const votes = (why.voters ?? []).slice(0, 5);
+  shown(voters, votes.length > 0);
+  table(voters, "Remembered records that voted", ["Remembered", "Records ago", "Distance", "Vote"],
+    votes.map((vote) => [{ text: brief(vote.label), head: true, title: vote.label },
+      count(vote.age), short(vote.distance), percent(vote.share, 0)]));
+}
+
+function parts(node, why) {
+  const values = new Map(why.values ?? []);
+  const all = [...(why.contributions ?? [])].map(([name, part]) => ({
+    name, part, value: values.has(name) ? ` = ${short(values.get(name))}` : "" }));
+  if (why.rest) all.push({ name: "all other features", part: why.rest, value: "" });
+  if (why.memory) all.push({ name: "remembered records", part: why.memory, value: "" });
+  if (why.bias) all.push({ name: "without any feature", part: why.bias, value: "" });
+  const most = Math.max(1e-12, ...all.map(({ part }) => Math.abs(part)));
+  table(node, "Parts of the score", ["Part", "", "Adds"], all.map(({ name, part, value }) => [
+    { text: `${brief(name)}${value}`, head: true, title: name },
+    { bar: part / most, both: true, class: `wide ${part < 0 ? "minus" : "plus"}` },
+    signed(part)]));
+  mark(node, "data-parts", all.length);
+}

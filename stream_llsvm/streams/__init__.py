@@ -1,0 +1,1 @@
+"""Endless streams to look at and to try things out on."""

@@ -1,0 +1,63 @@
+"""Copies of models that have just learned, with what they predicted of late."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.saving import from_payload
+
+
+class Run:
+    """A model that learns rows of numbers, and what a page may see of it."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.recent: list[Recent] = []
+        self.records = 0
+
+    def learn(self, rows: Any, labels: Sequence[Any], names: Sequence[Any] | None = None) -> None:
+        """Predict and learn each row."""
+        for row, label in zip(np.asarray(rows).tolist(), labels, strict=True):
+            x = dict(zip(names or range(len(row)), row, strict=True))
+            proba = self.model.predict_proba_one(x)
+            told = max(proba, key=proba.__getitem__) if proba else None
+            if label is not None:
+                self.model.learn_one(x, label)
+            self.records += 1
+            place, sure = f"rows:{self.records}", proba.get(told, 0.0)
+            self.recent.append(Recent(self.records, place, x, label, told, sure))
+        del self.recent[:-200]
+
+    @property
+    def copy(self) -> LocalClassifier:
+        """A copy of the model."""
+        memory = self.model._memory
+        state = None if memory is None else memory.state.view(np.uint8).copy()
+        return from_payload(self.model._payload() | {"state": state})
+
+
+class Clock:
+    """A clock that goes only when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def quadrants(n: int, seed: int = 0, features: int = 2) -> tuple[Any, list[str]]:
+    """Return rows, and labels that no linear machine can tell."""
+    rows = np.random.default_rng(seed).normal(size=(n, features))
+    return rows, ["same" if a * b > 0 else "other" for a, b in rows[:, :2].tolist()]
+
+
+def sendable(frame: Any) -> Any:
+    """Return what arrives of a frame; it must be JSON without NaN."""
+    return json.loads(json.dumps(frame, allow_nan=False))

@@ -1,0 +1,158 @@
+"""The map follows the anchors, in a plane that stays."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream_llsvm import CommitteeClassifier, SAPLClassifier
+from stream_llsvm.dashboard.anchor_map import AnchorMap
+from stream_llsvm.dashboard.recent import Recent
+from tests.dashboard.support import Clock, Run, quadrants, sendable
+
+
+class Drawing:
+    """A run whose map is drawn now and then."""
+
+    def __init__(self, model: Any, member: int = 0) -> None:
+        self.run, self.clock, self.member = Run(model), Clock(), member
+        self.map = AnchorMap(self.clock)
+
+    def look(self) -> Any:
+        copy = self.run.copy
+        assert copy._memory is not None
+        self.clock.now += 2
+        return sendable(self.map.look(copy, copy._memory, self.member, self.run.recent))
+
+
+def codes(drawn: Any) -> Any:
+    raw = base64.b64decode(drawn["regions"]["codes"])
+    shape = drawn["regions"]["rows"], drawn["regions"]["columns"]
+    return np.frombuffer(raw, dtype=np.uint8).reshape(shape)
+
+
+def test_anchors_and_records_are_where_they_are() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=15))
+    drawing.run.learn(*quadrants(500), names=["a", "b"])
+    drawn = drawing.look()
+    assert (drawn["member"], drawn["members"]) == ("anchors:15", ["anchors:15"])
+    assert (drawn["axes"], drawn["classes"]) == (["a", "b"], list(drawing.run.model.classes))
+    anchors = drawing.run.model.anchors
+    total = sum(anchor.mass for anchor in anchors)
+    for one, anchor in zip(drawn["anchors"], anchors, strict=True):
+        assert one["at"] == pytest.approx(list(anchor.position.values()), rel=1e-3, abs=1e-5)
+        assert one["mass"] == pytest.approx(anchor.mass / total, rel=0.01)
+        assert one["label"] == int(np.argmax(one["share"]))
+        assert {name for name, _ in one["weights"]} == {"a", "b"}
+        assert one["trail"] == [one["at"]]
+    last = drawing.run.recent[-1]
+    assert drawn["records"][-1]["at"] == pytest.approx(list(last.x.values()), rel=1e-4)
+    assert drawn["records"][-1]["right"] == (last.label == last.prediction)
+    assert drawn["classes"][drawn["records"][-1]["label"]] == last.label
+    assert len(drawn["records"]) == 200
+
+
+def test_regions_are_what_the_model_says_there() -> None:
+    drawing = Drawing(CommitteeClassifier(members=("anchors:1", "anchors:30", "ferns:8")), 1)
+    drawing.run.learn(*quadrants(1_500))
+    drawn = drawing.look()
+    assert drawn["members"] == ["anchors:30"]
+    table, box = codes(drawn), drawn["regions"]["box"]
+    sure = np.frombuffer(base64.b64decode(drawn["regions"]["sure"]), dtype=np.uint8)
+    assert sure.min() >= 127
+    rows, columns = table.shape
+    for r, c in ((3, 5), (40, 5), (40, 30), (20, 20)):
+        x = box[0] + (box[2] - box[0]) * (c + 0.5) / columns
+        y = box[1] + (box[3] - box[1]) * (r + 0.5) / rows
+        proba = drawing.run.copy.predict_proba_one({0: x, 1: y})
+        likeliest = max(proba, key=proba.__getitem__)
+        assert drawn["classes"][table[r, c]] == likeliest
+        assert sure[r * columns + c] == pytest.approx(255 * proba[likeliest], abs=1)
+
+
+def test_a_record_without_truth_shows_its_prediction() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=15))
+    rows, labels = quadrants(300)
+    drawing.run.learn(rows[:250], labels[:250])
+    drawing.run.learn(rows[250:], [None] * 50)
+    last = drawing.look()["records"][-1]
+    assert last["right"] is None
+    assert drawing.run.model.classes[last["label"]] == drawing.run.recent[-1].prediction
+
+
+def test_trails_show_where_anchors_came_from_and_the_idle_are_dead() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=12, n_neighbors=3, standardize=False))
+    rng = np.random.default_rng(0)
+    for step in range(30):
+        rows = rng.normal(size=(150, 2)) * 0.3 + [0.1 * step, 0.0]
+        rows[:10, 0] -= 20 * (step == 0)  # what comes once only, far away
+        drawing.run.learn(rows, (rows[:, 1] > 0).tolist())
+        drawn = drawing.look()
+    assert all(1 <= len(one["trail"]) <= 12 for one in drawn["anchors"])
+    left = [one for one in drawn["anchors"] if one["at"][0] < -5]
+    assert left
+    assert all(one["dead"] for one in left)
+    moved = [one for one in drawn["anchors"] if len(one["trail"]) == 12 and not one["dead"]]
+    assert moved
+    assert np.mean([one["trail"][-1][0] - one["trail"][0][0] for one in moved]) > 0
+
+
+def test_the_plane_is_frozen_until_there_are_other_features() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=12))
+    drawing.run.learn(*quadrants(10, 0, 5))
+    copy = drawing.run.copy
+    assert copy._memory is not None
+    assert drawing.map.look(copy, copy._memory, 0, drawing.run.recent[-3:]) is None  # too little
+    drawing.run.learn(*quadrants(300, 1, 5))
+    first = drawing.look()
+    assert first["plane"] == "projection"
+    assert all(axis.startswith("mostly ") for axis in first["axes"])
+    record = drawing.run.recent[-1]
+    drawing.run.learn(*quadrants(400, 2, 5))
+    drawing.run.recent[-1] = record  # seen again much later
+    second = drawing.look()
+    assert second["axes"] == first["axes"]
+    assert second["records"][-1]["at"] == first["records"][-1]["at"]
+    drawing.run.learn(*quadrants(300, 3, 7))
+    drawing.clock.now += 20
+    assert drawing.look()["axes"] != first["axes"]
+
+
+def test_one_feature_is_a_line() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=12))
+    rows, labels = quadrants(200)
+    drawing.run.learn(rows[:, :1], labels)
+    drawn = drawing.look()
+    assert drawn["plane"] == "value"
+    assert {one["at"][1] for one in [*drawn["anchors"], *drawn["records"]]} == {0.0}
+
+
+def test_wide_and_sparse_records_are_placed_too() -> None:
+    drawing, rng = Drawing(SAPLClassifier(n_anchors=12)), np.random.default_rng(0)
+    for i in range(200):
+        words = rng.choice(2_000, 12, replace=False)
+        x = {f"word {w}": 1.0 for w in words} | {f"topic {i % 2}": 3.0}
+        told = drawing.run.model.predict_one(x)
+        drawing.run.model.learn_one(x, i % 2)
+        drawing.run.recent.append(Recent(i, "a", x, i % 2, told, 0.5))
+    for _ in range(10):
+        drawn = drawing.look()
+    assert drawn["plane"] == "projection"
+    assert len(drawn["records"]) == 200
+    by_label = [[one["at"] for one in drawn["records"] if one["label"] == c] for c in (0, 1)]
+    means = [np.mean(places, axis=0) for places in by_label]
+    assert np.abs(means[0] - means[1]).max() > 0.5  # the topic is what they differ in
+
+
+def test_bad_records_are_left_out() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=12))
+    drawing.run.learn(*quadrants(200))
+    bad: list[Any] = [{0: "text", 1: 1.0}, {0: 10**400, 1: 1.0}, {"other": 3.0}, {}]
+    for i, x in enumerate(bad):
+        drawing.run.recent.append(Recent(10_000 + i, "a", x, "same", "same", 0.5))
+    drawn = drawing.look()
+    assert 196 <= len(drawn["records"]) <= 200
+    assert drawn["records"][-1]["at"] == pytest.approx([0, 0], abs=0.5)  # the middle

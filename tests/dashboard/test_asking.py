@@ -1,0 +1,233 @@
+"""Asking the model: any body gets an answer, and none disturbs the run."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import time
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river import naive_bayes
+
+from stream_llsvm import CommitteeClassifier
+from tests.dashboard.live import Live, live, rows
+from tests.learners.support import everything
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def run() -> Any:
+    with live(rows(300, classes=3), CommitteeClassifier()) as running:
+        running.until(lambda frame: frame["status"]["records"] == 300)
+        yield running
+
+
+def test_predictions_are_those_of_the_model(run: Live) -> None:
+    records: list[dict[str, float | None]] = [
+        {"x": 1.0, "y": 2.0},
+        {"x": -1.0, "y": 0.5},
+        {"x": 0.3, "y": None},
+        {},
+    ]
+    told = run.post("/api/predict", {"records": records}).json()
+    assert told["records_learned"] == 300
+    for record, one in zip(records, told["predictions"], strict=True):
+        known: dict[Any, Any] = {k: v for k, v in record.items() if v is not None}
+        proba = run.engine.model.predict_proba_one(known)
+        assert one["proba"] == pytest.approx(proba)
+        assert one["label"] == max(proba, key=proba.__getitem__)
+
+
+def test_asking_teaches_nothing(run: Live) -> None:
+    before = everything(run.engine.model)  # type: ignore[arg-type]
+    for _ in range(20):
+        run.post("/api/predict", {"records": [{"x": 5.0, "new": 1.0}] * 50})
+        run.post("/api/explain", {"record": {"x": 5.0, "new": 1.0}})
+    assert everything(run.engine.model) == before  # type: ignore[arg-type]
+
+
+def test_an_explanation_adds_up_and_looks_like_those_of_the_page(run: Live) -> None:
+    why = run.post("/api/explain", {"record": {"x": 1.0, "y": 2.0}}).json()
+    parts = why["bias"] + why["memory"] + why["rest"] + sum(p for _, p in why["contributions"])
+    assert parts == pytest.approx(why["score"], abs=1e-3)
+    assert sum(why["members"].values()) == pytest.approx(why["score"], abs=1e-3)
+    assert set(why) == set(run.snapshot()["model"]["whys"][0])
+    assert why["label"] == max(told(run, {"x": 1.0, "y": 2.0}).items(), key=lambda kv: kv[1])[0]
+
+
+def told(run: Live, record: dict[str, float]) -> dict[str, float]:
+    proba: dict[str, float] = run.post("/api/predict", {"records": [record]}).json()["predictions"][
+        0
+    ]["proba"]
+    return proba
+
+
+def test_any_label_that_was_seen_can_be_explained(run: Live) -> None:
+    record = {"x": 1.0, "y": 2.0}
+    for label, sure in told(run, record).items():
+        why = run.post("/api/explain", {"record": record, "label": label}).json()
+        assert why["label"] == label
+        assert why["sure"] == pytest.approx(sure, abs=1e-3)
+    answer = run.post("/api/explain", {"record": record, "label": "never"})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"error": "the label never has not been seen"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "why"),
+    [
+        (b"", 400, "not JSON"),
+        (b"{", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not JSON"),
+        (b"[]", 400, "must be a JSON object"),
+        (b"null", 400, "must be a JSON object"),
+        (b"{}", 400, "1 to 1,000"),
+        (b'{"records": []}', 400, "1 to 1,000"),
+        (b'{"records": {}}', 400, "1 to 1,000"),
+        (b'{"records": [1]}', 400, "record 1: a record must be"),
+        (b'{"records": [{"x": "1"}]}', 400, "x must be a number"),
+        (b'{"records": [{"x": true}]}', 400, "x must be a number"),
+        (b'{"records": [{"x": 1}, {"x": []}]}', 400, "record 2: x must be a number"),
+        (b'{"records": [{"x": NaN}]}', 400, "not JSON"),
+        (b'{"records": [{"x": 1e999}]}', 400, ""),
+        (b'{"records": [{}], "more": 1}', 400, "unknown: more"),
+        (b'{"records": [' + b"{}," * 1000 + b"{}]}", 400, "1 to 1,000"),
+        (b"[" * 200_000, 400, "not JSON"),
+        (b" " * 1_000_001, 413, "1,000,000"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(run: Live, body: bytes, status: int, why: str) -> None:
+    answer = run.client.post("/api/predict", content=body, headers=JSON)
+    assert answer.status_code == status
+    assert why in answer.json()["error"]
+    assert "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "json"])
+def test_only_json_is_taken(run: Live, kind: str) -> None:
+    answer = run.client.post("/api/predict", content=b"{}", headers={"Content-Type": kind})
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize("path", ["/api/predict", "/api/explain"])
+def test_questions_are_posted(run: Live, path: str) -> None:
+    assert run.get(path).status_code == 405
+    assert run.client.post("/metrics").status_code == 405
+    assert run.client.delete(path).status_code == 405
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+names = st.sampled_from(["x", "y", "", "new", "\u2028", "x" * 500])
+records = st.dictionaries(names, values, max_size=4)
+bodies = st.one_of(
+    values,
+    st.fixed_dictionaries({"records": st.lists(records | values, max_size=3) | values}),
+    st.fixed_dictionaries({"record": records | values}, optional={"label": values}),
+)
+
+
+@given(bodies, st.sampled_from(["/api/predict", "/api/explain"]))
+@settings(max_examples=150)
+def test_any_json_is_answered(run: Live, body: Any, path: str) -> None:
+    answer = run.client.post(path, content=json.dumps(body), headers=JSON)
+    assert answer.status_code in (200, 400)
+    assert answer.status_code == 200 or set(answer.json()) == {"error"}
+    for one in answer.json().get("predictions", ()):
+        assert all(math.isfinite(p) for p in one["proba"].values())
+
+
+@given(st.binary(max_size=200), st.sampled_from(["/api/predict", "/api/explain"]))
+@settings(max_examples=50)
+def test_any_bytes_are_answered(run: Live, body: bytes, path: str) -> None:
+    assert run.client.post(path, content=body, headers=JSON).status_code == 400
+
+
+def test_numbers_of_any_size_are_answered(run: Live) -> None:
+    for size in (1e-320, 1e300, -1e308, 2**62, -(2**63)):
+        answer = run.post("/api/predict", {"records": [{"x": size, "y": size}]})
+        assert answer.status_code == 200
+        assert run.post("/api/explain", {"record": {"x": size}}).status_code == 200
+
+
+def raw(run: Live, head: bytes, *parts: bytes, pause: float = 0.0) -> bytes:
+    """Send bytes piece by piece; return all that comes back."""
+    where = urlsplit(run.page.address)
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=30) as client:
+        client.sendall(head)
+        try:
+            for part in parts:
+                client.sendall(part)
+                time.sleep(pause)
+        except OSError:
+            pass  # it hung up on us
+        got = b""
+        try:
+            while part := client.recv(65_536):
+                got += part
+        except OSError:
+            pass
+        return got
+
+
+HEAD = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def test_a_long_body_is_cut_off_whatever_it_says_of_its_length(run: Live) -> None:
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    told = raw(run, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[chunk] * 40)
+    assert told == b"" or b" 413 " in told.splitlines()[0]
+    told = raw(run, HEAD + b"Content-Length: 99999999\r\n\r\n")
+    assert b" 413 " in told.splitlines()[0]
+
+
+def test_a_body_that_never_comes_is_not_waited_for(
+    run: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_llsvm.dashboard.app.SLOW", 0.3)
+    told = raw(run, HEAD + b"Content-Length: 100\r\n\r\n", b"{")
+    assert b" 408 " in told.splitlines()[0]
+    told = raw(run, HEAD + b"Content-Length: 100\r\n\r\n", *[b" "] * 20, pause=0.05)
+    assert b" 408 " in told.splitlines()[0]
+
+
+def test_a_request_that_never_comes_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_llsvm.dashboard.serving._SPEECHLESS", 0.3)
+    with live() as running:
+        assert raw(running, b"") == b""
+        assert raw(running, b"GET /healthz HTTP/1.1\r\nHost: local") == b""
+
+
+def test_nothing_learned_is_said() -> None:
+    with live() as running:
+        for path, body in (("/api/predict", {"records": [{}]}), ("/api/explain", {"record": {}})):
+            answer = running.post(path, body)
+            assert (answer.status_code, answer.json()["error"]) == (
+                409,
+                "nothing has been learned yet",
+            )
+
+
+def test_other_models_of_river_predict_and_cannot_explain() -> None:
+    with live(rows(100), naive_bayes.GaussianNB()) as running:
+        running.until(lambda frame: frame["status"]["records"] == 100)
+        told = running.post("/api/predict", {"records": [{"x": 1.0, "y": 1.0}]}).json()
+        expected = running.engine.model.predict_proba_one({"x": 1.0, "y": 1.0})
+        assert told["predictions"][0]["proba"] == pytest.approx(expected)
+        answer = running.post("/api/explain", {"record": {"x": 1.0}})
+        assert answer.status_code == 400
+        assert "GaussianNB cannot say why" in answer.json()["error"]
+        assert running.snapshot()["model"]["mixture"] == []

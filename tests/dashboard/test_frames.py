@@ -1,0 +1,319 @@
+"""What frames hold, of runs of all kinds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from river import dummy, naive_bayes
+
+from stream_llsvm import CommitteeClassifier, EngineError
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.waiting import Waiting
+from tests.dashboard.live import Fed, Live, live, rows, wait_for
+
+STATUS = {
+    "state", "since", "text", "model", "source", "records", "predicted", "learned", "rate", "lag",
+    "rejected", "reasons", "started", "checkpoint", "drifts", "features", "classes",
+}  # fmt: skip
+POINT = {
+    "id", "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
+    "kappa", "kappa_m", "kappa_t", "log_loss", "predict_p50", "predict_p95", "predict_p99",
+    "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members",
+}  # fmt: skip
+FRAME = {
+    "id", "time", "status", "point", "scores", "window", "confusion", "lag", "labels", "events",
+    "dead_letters", "model",
+}  # fmt: skip
+MODEL = {"mixture", "relevance", "health", "map", "whys"}
+
+
+def check(frame: dict[str, Any]) -> None:
+    """See that a frame has all its parts, only finite numbers, and no long texts."""
+    assert set(frame) == FRAME
+    assert set(frame["status"]) == STATUS
+    assert set(frame["point"]) == POINT
+    assert frame["model"] is None or set(frame["model"]) == MODEL
+    confusion = frame["confusion"]
+    n = len(confusion["classes"])
+    assert n <= 41
+    for table in (confusion["table"], confusion["cumulative"]):
+        assert [len(row) for row in table] == [n] * n
+    assert len(confusion["since"]) == n
+    assert len(frame["events"]) <= 50
+    walk({k: v for k, v in frame.items() if k != "model"})
+
+
+def walk(value: Any) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            walk(key)
+            walk(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            walk(inner)
+    elif isinstance(value, str):
+        assert len(value) <= 500
+    elif isinstance(value, float):
+        assert math.isfinite(value)
+
+
+def settled(run: Live, records: int) -> dict[str, Any]:
+    """Return a frame after so many records, with the model if there is one to show."""
+    frame = run.until(lambda frame: frame["status"]["records"] >= records)
+    check(frame)
+    return frame
+
+
+def test_a_run_with_labels() -> None:
+    with live(rows(500), CommitteeClassifier()) as run:
+        frame = settled(run, 500)
+        status = frame["status"]
+        assert (status["model"], status["source"]) == ("CommitteeClassifier", "a list")
+        assert (status["predicted"], status["learned"]) == (500, 500)
+        assert (status["features"], status["classes"], status["lag"]) == (2, 2, None)
+        assert status["checkpoint"] is None and frame["labels"] is None and frame["lag"] is None
+        scores = run.engine.progress.scores.report(2)
+        assert frame["scores"] == json.loads(json.dumps(scores))
+        assert frame["point"]["windowed"] == scores["windowed"]["accuracy"]
+        assert sum(frame["point"]["members"]) == pytest.approx(1)
+        assert len(frame["point"]["members"]) == len(frame["model"]["mixture"])
+        weights = [member["weight"] for member in frame["model"]["mixture"]]
+        assert frame["point"]["members"] == pytest.approx(weights, abs=0.2)
+        assert sorted(frame["confusion"]["classes"]) == ["c0", "c1"]
+        assert sum(map(sum, frame["confusion"]["table"])) == 499  # no answer to the first record
+        assert frame["confusion"]["table"] == frame["confusion"]["cumulative"]
+        assert frame["model"]["whys"][0]["record"] == 500
+
+
+def test_when_a_class_was_first_seen() -> None:
+    records = [*rows(100, classes=1), *rows(50, classes=1)]
+    records[120]["label"] = "late"
+    with live(records) as run:
+        frame = settled(run, 150)
+        assert frame["confusion"]["classes"] == ["c0", "late"]
+        assert frame["confusion"]["since"] == [1, 121]
+
+
+def test_a_run_without_any_label() -> None:
+    records = [{"x": row["x"], "y": row["y"], "id": row["id"]} for row in rows(100)]
+    with live(records) as run:
+        frame = settled(run, 100)
+        assert frame["scores"] == {}
+        assert frame["point"]["windowed"] is None
+        assert frame["point"]["predict_p50"] is not None and frame["point"]["learn_p50"] is None
+        assert frame["model"] is None
+        assert frame["confusion"]["classes"] == []
+        assert frame["status"]["learned"] == 0
+
+
+def test_a_run_of_one_class() -> None:
+    with live(rows(100, classes=1), CommitteeClassifier()) as run:
+        frame = settled(run, 100)
+        assert frame["confusion"]["classes"] == ["c0"]
+        assert frame["scores"]["windowed"]["kappa"] == 0
+
+
+def test_sixty_classes_are_folded_into_forty_and_others() -> None:
+    records = rows(3_000, classes=60)
+    few = [f"c{i}" for i in range(20)]
+    records = [row for i, row in enumerate(records) if row["label"] not in few or i % 10 == 0]
+    with live(records) as run:
+        frame = settled(run, len(records))
+        confusion = frame["confusion"]
+        assert (len(confusion["classes"]), confusion["others"]) == (41, 20)
+        assert confusion["classes"][-1] == "(others)"
+        assert not set(confusion["classes"]) & set(few)
+        told = sum(map(sum, confusion["cumulative"]))
+        assert told == int(run.engine.progress.scores.confusion.sum())
+        support = {row["label"]: 0 for row in records}
+        for row in records:
+            support[row["label"]] += 1
+        for name, row in zip(confusion["classes"][:-1], confusion["cumulative"], strict=False):
+            assert support[name] - sum(row) in (0, 1)
+        assert frame["status"]["classes"] == 60
+
+
+@pytest.mark.parametrize("model", [naive_bayes.GaussianNB(), dummy.NoChangeClassifier()])
+def test_a_model_of_river_that_is_not_ours(model: Any) -> None:
+    with live(rows(200), model) as run:
+        frame = settled(run, 200)
+        assert frame["status"]["model"] == type(model).__name__
+        assert frame["point"]["members"] == []
+        assert frame["model"] is None
+
+
+HOSTILE = ["<script>alert(1)</script>", "\"'\\\n\t\0", "😀" * 400, "\u202e\u2028", "x" * 5_000, ""]
+
+
+def test_names_that_are_meant_to_hurt_are_only_text() -> None:
+    records = [
+        {name: row["x"] + i for i, name in enumerate(HOSTILE) if name}
+        | {"label": HOSTILE[row["id"] % len(HOSTILE)], "id": row["id"]}
+        for row in rows(200)
+    ]
+    with live(records, CommitteeClassifier()) as run:
+        run.engine.progress.note("drift", HOSTILE[0] + "y" * 9_000)
+        frame = settled(run, 200)
+        assert frame["confusion"]["classes"] == [name[:200] for name in HOSTILE]
+        assert frame["events"][0]["text"].startswith("<script>")
+        answer = run.get("/api/snapshot")
+        assert answer.headers["content-type"] == "application/json"
+        features = run.engine.model.features  # type: ignore[attr-defined]
+        assert set(features) == {name for name in HOSTILE if name}
+
+
+def test_labels_of_any_kind_are_told_apart() -> None:
+    kinds: list[Any] = [1, "1", True, (1, 2), 2.5, "\ud800"]
+    records = [row | {"label": kinds[row["id"] % len(kinds)]} for row in rows(120)]
+    with live(records) as run:
+        frame = settled(run, 120)
+        assert frame["confusion"]["classes"] == ["1", "1 (2)", "(1, 2)", "2.5", "?"]
+
+
+def test_labels_that_come_later() -> None:
+    records = rows(100)
+    late = [{"id": r["id"], "label": r["label"]} for r in records[:60]] + [{"id": "no", "label": 1}]
+    source = Fed([{k: r[k] for k in ("x", "y", "id")} for r in records], key="id")
+    labels = Fed(late[:40], key="id")
+    with live(source=source, labels=labels, waiting=Waiting(1_000)) as run:
+        settled(run, 100)
+        labels.feed(late[40:])
+        frame = run.until(lambda frame: frame["labels"]["matched"] == 60)
+        check(frame)
+        told = frame["labels"]
+        assert (told["waiting"], told["expired"], told["duplicated"]) == (40, 0, 0)
+        assert len(told["delays"]["upto"]) == len(told["delays"]["counts"])
+        assert sum(told["delays"]["counts"]) == 60
+        assert told["delays"]["upto"][-1] is None
+        assert frame["status"]["learned"] == 60
+        assert frame["point"]["learn_p50"] is not None
+
+
+def test_rejected_records_are_shown_with_their_place() -> None:
+    records = rows(100)
+    records[3]["x"] = "not a number"
+    with live(records, max_batch=50) as run:
+        frame = settled(run, 100)
+        assert frame["status"]["rejected"] == 1
+        assert frame["status"]["reasons"] == {"refused by the model": 1}
+        (letter,) = frame["dead_letters"]
+        assert letter["place"] == "a list:4"
+        assert "not a number" in letter["detail"]
+
+
+def test_checkpoints_and_how_a_run_was_continued(tmp_path: Any) -> None:
+    with live(rows(100), checkpoints=Checkpoints(tmp_path), every=0.1) as run:
+        frame = run.until(lambda frame: frame["status"]["checkpoint"])
+        check(frame)
+        made = frame["status"]["checkpoint"]
+        assert set(made) == {"number", "time", "record", "failed"}
+        assert made["failed"] is False and abs(frame["time"] - made["time"]) < 30
+        run.finish()
+        assert run.engine.checkpoints is not None
+        run.engine.checkpoints.close()
+    with live(rows(120), checkpoints=Checkpoints(tmp_path)) as run:
+        frame = settled(run, 120)
+        assert frame["status"]["checkpoint"]["record"] == 100
+        (event,) = (e for e in frame["events"] if e["kind"] == "continued")
+        assert "100 records" in event["text"]
+        assert frame["confusion"]["since"][0] == 1
+        assert run.engine.checkpoints is not None
+        run.finish()
+        run.engine.checkpoints.close()
+
+
+def test_a_checkpoint_that_fails_is_shown(tmp_path: Any) -> None:
+    folder = tmp_path / "kept"
+    checkpoints = Checkpoints(folder)
+    with live(rows(100), checkpoints=checkpoints, every=0.1) as run:
+        run.until(lambda frame: frame["status"]["checkpoint"])
+        gone = tmp_path / "gone"
+        folder.rename(gone)
+        run.until(lambda frame: frame["status"]["checkpoint"]["failed"])
+        gone.rename(folder)
+        run.until(lambda frame: not frame["status"]["checkpoint"]["failed"])
+        run.finish()
+        checkpoints.close()
+
+
+def test_how_far_behind_the_source_is() -> None:
+    source = Fed(rows(50))
+    source.behind = {"wind": {"0": 7, "1": 5}}
+    with live(source=source) as run:
+        frame = run.until(lambda frame: frame["lag"])
+        assert frame["lag"] == {"wind[0]": 7, "wind[1]": 5}
+        assert frame["status"]["lag"] == frame["point"]["lag"] == 12
+
+
+def test_what_state_a_run_is_in() -> None:
+    source = Fed(rows(50))
+    with live(source=source) as run:
+        run.until(lambda frame: frame["status"]["state"] == "running")
+        frame = run.until(lambda frame: frame["status"]["state"] == "waiting")
+        since = frame["status"]["since"]
+        assert run.until(lambda f: f["id"] > frame["id"])["status"]["since"] == since
+        source.trouble = "no broker answers; trying again"
+        frame = run.until(lambda frame: frame["status"]["state"] == "recovering")
+        assert frame["status"]["text"] == source.trouble
+        source.trouble = ""
+        source.feed(rows(10, seed=1))
+        frame = run.until(lambda frame: frame["status"]["state"] == "running")
+        assert frame["status"]["since"] > since
+        assert run.get("/healthz").json()["ok"] is True
+        run.finish()
+        frame = run.until(lambda frame: frame["status"]["state"] == "stopped")
+        assert frame["status"]["records"] == 60
+        assert run.get("/healthz").json()["state"] == "stopped"
+
+
+def test_a_run_that_fails_says_of_what() -> None:
+    source = Fed(rows(50))
+    with live(source=source) as run:
+        settled(run, 50)
+        source.failure = EngineError("the cable\nis out")
+        wait_for(lambda: not run.thread.is_alive())
+        frame = run.until(lambda frame: frame["status"]["state"] == "failed")
+        assert frame["status"]["text"] == "the cable is out"
+        answer = run.get("/healthz")
+        assert (answer.status_code, answer.json()["ok"]) == (503, False)
+        assert isinstance(run.error, EngineError)
+
+
+def test_a_loop_that_does_not_turn_is_not_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_llsvm.dashboard.app.SILENT", 0.0)
+    with live(rows(50)) as run:
+        wait_for(lambda: run.page.monitor.look is not None)
+        answer = run.get("/healthz")
+        assert answer.status_code == 503
+        assert answer.json()["silent_for"] >= 0
+
+
+def test_the_whole_run_in_columns() -> None:
+    with live(rows(50)) as run:
+        settled(run, 50)
+        wait_for(lambda: len(run.page.builder.history.points()) > 4)
+        told = run.get("/api/history").json()
+        assert set(told["points"]) == POINT
+        assert len({len(column) for column in told["points"].values()}) == 1
+        ids = told["points"]["id"]
+        assert ids == sorted(set(ids))
+        run.engine.progress.note("drift", "made up")
+        wait_for(lambda: run.get("/api/history").json()["events"])
+
+
+def test_a_snapshot_before_the_run_begins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from stream_llsvm import Engine, LLSVMClassifier
+    from stream_llsvm.dashboard.serving import Dashboard
+
+    monkeypatch.setattr("stream_llsvm.dashboard.app._WAIT", 0.2)
+    engine = Engine(Fed(), LLSVMClassifier())
+    with Dashboard(engine, port=0) as page:
+        run = Live(Fed(), page, engine)
+        assert run.get("/api/snapshot").status_code == 409
+        assert run.get("/metrics").text == ""
+        assert run.get("/healthz").json()["state"] == "starting"
+        assert run.get("/api/history").json() == {"points": {}, "events": []}
+        run.client.close()

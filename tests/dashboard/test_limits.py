@@ -1,0 +1,159 @@
+"""Many clients, rude ones, and long runs: the run goes on, and memory stays bounded."""
+
+from __future__ import annotations
+
+import http.client
+import resource
+import socket
+import threading
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from stream_llsvm.dashboard.history import MOST as POINTS
+from stream_llsvm.dashboard.history import History
+from stream_llsvm.dashboard.monitor import _RECENT
+from stream_llsvm.dashboard.serving import MOST
+from tests.dashboard.live import Live, live, rows, wait_for
+
+REQUEST = b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@contextmanager
+def open_files(wanted: int) -> Iterator[None]:
+    """Let this process have so many files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip(f"the system allows {hard} open files, {wanted} are needed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def connected(run: Live, stack: ExitStack) -> socket.socket:
+    where = urlsplit(run.page.address)
+    client = socket.create_connection((where.hostname or "", where.port or 0), timeout=60)
+    return stack.enter_context(client)
+
+
+def status_of(client: socket.socket, request: bytes = HEALTH) -> int:
+    """Ask, and return the status; 0 if it hung up."""
+    try:
+        client.sendall(request)
+        line = client.recv(100)
+    except OSError:
+        return 0
+    return int(line.split()[1]) if line else 0
+
+
+def test_a_thousand_connections_are_held_and_the_rest_told_so() -> None:
+    with open_files(3 * MOST), live(rows(100)) as run, ExitStack() as stack:
+        run.until(lambda frame: frame["status"]["records"] == 100)
+        run.client.close()  # it holds one of them
+        wait_for(lambda: not run.page._server.server_state.connections)
+        watching = [connected(run, stack) for _ in range(MOST)]
+        for client in watching:
+            client.sendall(REQUEST)
+        assert all(client.recv(20).startswith(b"HTTP/1.1 200") for client in watching)
+        assert status_of(connected(run, stack)) == 503
+        # Of those far beyond, nobody is listened to.
+        beyond = [connected(run, stack) for _ in range(100)]
+        assert 0 in [status_of(client) for client in beyond]
+        # The run does not care.
+        run.source.feed(rows(500, seed=1))
+        wait_for(lambda: run.engine.progress.counts["records"] == 600)
+        # And there is room again when they leave.
+        for client in watching[:200] + beyond:
+            client.close()
+        wait_for(lambda: status_of(connected(run, stack)) == 200)
+
+
+def test_when_many_watch_frames_become_rarer() -> None:
+    with open_files(1_000), live(rows(100)) as run, ExitStack() as stack:
+        run.until(lambda frame: frame["status"]["records"] == 100)
+        for _ in range(160):
+            connected(run, stack).sendall(REQUEST)
+        wait_for(lambda: run.page.monitor.pace >= 0.9)
+        stack.close()
+        wait_for(lambda: len(run.page.feed) == 0)
+
+
+def test_clients_that_come_and_go_leave_nothing_behind() -> None:
+    with live(rows(100)) as run:
+        run.until(lambda frame: frame["status"]["records"] == 100)
+        for _ in range(30):
+            with ExitStack() as stack:
+                for _ in range(10):
+                    connected(run, stack).sendall(REQUEST)
+        run.client.close()
+        wait_for(lambda: len(run.page.feed) == 0)
+        wait_for(lambda: not run.page._server.server_state.tasks)
+        assert run.page.monitor.watchers == 0
+        assert {thread.name for thread in threading.enumerate()} >= {"frames", "page"}
+
+
+@pytest.mark.parametrize(
+    "bytes_",
+    [
+        b"\x00" * 100,
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET " + b"/" * 100_000 + b" HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 100_000 + b"\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: -5\r\n\r\n",
+        b"GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_what_is_no_request_is_refused(bytes_: bytes) -> None:
+    with live(rows(10)) as run, ExitStack() as stack:
+        client = connected(run, stack)
+        client.settimeout(15)
+        status = status_of(client, bytes_)
+        assert status == 0 or 400 <= status < 500
+        assert run.get("/healthz").status_code in (200, 503)
+
+
+def test_a_head_has_no_body() -> None:
+    with live(rows(10)) as run:
+        where = urlsplit(run.page.address)
+        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
+        connection.request("HEAD", "/healthz")
+        answer = connection.getresponse()
+        assert answer.read() == b""
+        connection.close()
+
+
+def test_the_history_of_a_long_run_takes_no_more_memory() -> None:
+    def grow(first: int, n: int) -> int:
+        for i in range(first, first + n):
+            history.add({"id": i, "time": i / 4, "members": [0.1] * 6, "rate": float(i)})
+        return tracemalloc.get_traced_memory()[0]
+
+    history = History()
+    tracemalloc.start()
+    try:
+        before = grow(0, 4 * POINTS)
+        after = grow(4 * POINTS, 40 * POINTS)
+    finally:
+        tracemalloc.stop()
+    assert after < 1.1 * before
+    assert len(history.points()) <= POINTS
+
+
+def test_recent_records_are_bounded_however_they_come() -> None:
+    for size in (1, 7, 1_000):
+        with live(rows(3_000), max_batch=size) as run:
+            run.until(lambda frame: frame["status"]["records"] == 3_000)
+            kept = run.page.monitor._recent
+            assert sum(len(taken.batch) for taken in kept) - len(kept[0].batch) < _RECENT
+            run.until(lambda frame: frame["model"]["whys"][0]["record"] == 3_000)

@@ -1,0 +1,141 @@
+"""What Prometheus reads: valid, complete, and bounded."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
+
+from stream_llsvm import CommitteeClassifier
+from stream_llsvm.dashboard.metrics import escaped
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.waiting import Waiting
+from tests.dashboard.live import Fed, Live, live, rows, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
+
+
+def read(text: str) -> Samples:
+    """Return every sample, after checking that each is there once."""
+    samples: Samples = {}
+    for family in text_string_to_metric_families(text):
+        assert family.type in ("counter", "gauge", "histogram")
+        assert family.documentation
+        for sample in family.samples:
+            key = sample.name, tuple(sorted(sample.labels.items()))
+            assert key not in samples
+            samples[key] = sample.value
+    return samples
+
+
+def told(run: Live) -> Samples:
+    answer = run.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return read(answer.text)
+
+
+@pytest.fixture
+def run(tmp_path: Any) -> Any:
+    """Run something that has every metric."""
+    records = rows(300)
+    records[7]["x"] = "no number"
+    late = [{"id": r["id"], "label": r.pop("label")} for r in records[:100]]
+    source = Fed(records, key="id")
+    source.behind = {'a "topic"\n\\': {"0": 3, "1": 4}}
+    checkpoints = Checkpoints(tmp_path)
+    with live(
+        source=source, model=CommitteeClassifier(), labels=Fed(late, key="id"),
+        waiting=Waiting(1_000), checkpoints=checkpoints, every=0.2, max_batch=100,
+    ) as running:  # fmt: skip
+        wait_for(lambda: running.get("/healthz").json()["state"] == "running")
+        wait_for(
+            lambda: (
+                {"stream_llsvm_checkpoint_age_seconds", "stream_llsvm_lag_records"}
+                <= {name for name, _ in told(running)}
+            )
+        )
+        wait_for(lambda: told(running)["stream_llsvm_learned_total", ()] == 299)
+        yield running
+        running.finish()
+        checkpoints.close()
+
+
+def test_they_say_what_the_run_says(run: Live) -> None:
+    samples = told(run)
+
+    def value(name: str, **labels: str) -> float:
+        return samples["stream_llsvm_" + name, tuple(sorted(labels.items()))]
+
+    assert value("records_total") == 300
+    assert value("rejected_total", reason="refused by the model") == 1
+    assert value("lag_records", topic='a "topic"\n\\', partition="1") == 4
+    assert value("labels_total", outcome="matched") == 99
+    assert value("label_delay_seconds_count") == 99
+    assert value("classes") == 2
+    assert value("drift_total") == 0
+    assert value("anchor_moves_total") > 0
+    assert 0 <= value("checkpoint_age_seconds") < 60
+    assert sum(v for (name, _), v in samples.items() if name == "stream_llsvm_state") == 1
+    scores = run.engine.progress.scores.report(2)
+    for kind in ("windowed", "fading", "cumulative"):
+        assert value("accuracy_ratio", kind=kind) == scores[kind]["accuracy"]
+    for name, n in (("predict_seconds", 299), ("learn_seconds", 299)):
+        below = [
+            (float(dict(labels)["le"]), v)
+            for (one, labels), v in samples.items()
+            if one == f"stream_llsvm_{name}_bucket"
+        ]
+        assert [v for _, v in sorted(below)] == sorted(v for _, v in below)
+        assert dict(below)[math.inf] == value(f"{name}_count") == pytest.approx(n, abs=2)
+        assert value(f"{name}_sum") > 0
+
+
+def test_there_are_not_too_many(run: Live) -> None:
+    for i in range(10_000):
+        run.engine.rejects.counts[f"reason {i}"] += 1
+    run.source.behind = {f"t{i}": {str(j): 1 for j in range(10)} for i in range(1_000)}
+    lag = "stream_llsvm_lag_records", (("partition", "0"), ("topic", "t1"))
+    wait_for(lambda: lag in told(run))
+    wait_for(lambda: any("reason 1" in str(key) for key in told(run)))
+    assert len(told(run)) < 1_400
+
+
+@given(st.text())
+def test_a_label_of_any_text_is_read_back(text: str) -> None:
+    line = f'some_metric{{reason="{escaped(text)}"}} 1\n'
+    (family,) = text_string_to_metric_families(line)
+    assert family.samples[0].labels == {"reason": text}
+
+
+def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
+    board = json.loads((ROOT / "grafana" / "stream_llsvm.json").read_text())
+    there = {name for name, _ in told(run)}
+    asked = set(re.findall(r"\bstream_llsvm_[a-z_]+", json.dumps(board)))
+    assert asked <= there
+    # And all that there is is drawn, but for what histograms bring along.
+    rest = {name for name in there - asked if not name.endswith(("_sum", "_count"))}
+    assert rest == {"stream_llsvm_rate_records", "stream_llsvm_start_time_seconds"}
+    ids = [panel["id"] for panel in board["panels"]]
+    assert len(ids) == len(set(ids))
+    for panel in board["panels"]:
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24
+        assert all(
+            target["expr"].count("(") == target["expr"].count(")") for target in panel["targets"]
+        )
+
+
+def test_the_guide_names_every_metric(run: Live) -> None:
+    guide = (ROOT / "docs" / "monitoring.md").read_text()
+    for name, _ in told(run):
+        base = re.sub(r"_(bucket|sum|count)$", "", name)
+        assert base.removeprefix("stream_llsvm_") in guide, name

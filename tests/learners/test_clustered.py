@@ -1,0 +1,35 @@
+"""CSVM: hard clusters around a global machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from stream_llsvm import CSVMClassifier
+from tests.learners.support import accuracy, records
+
+
+def test_a_single_cluster_is_the_global_machine_twice() -> None:
+    model = CSVMClassifier(n_clusters=1, step_size=1.0)
+    for x, y in records(200, classes=2):
+        model.learn_one(x, y)
+    assert model._memory is not None
+    weights = model._memory.views(1)["weights"].reshape(2, -1)
+    # The first record only places the cluster's anchor; from then on both learn the same.
+    np.testing.assert_allclose(weights[0], weights[1], rtol=1e-4, atol=1e-5)
+
+
+def test_clusters_that_share_learn_faster_what_all_have_in_common() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(600, 6))
+    y = (x @ np.array([1.0, -2.0, 0.5, 0.0, 1.0, -1.0]) > 0).tolist()
+    stream = [(dict(enumerate(row)), label) for row, label in zip(x.tolist(), y, strict=True)]
+    together = accuracy(CSVMClassifier(n_clusters=60), stream)
+    apart = accuracy(CSVMClassifier(n_clusters=60, global_share=0.0), stream)
+    assert together > apart + 0.05
+
+
+def test_what_is_refused() -> None:
+    for options in ({"global_share": -1.0}, {"n_clusters": 0}, {"step_size": "paper"}):
+        with pytest.raises(ValueError, match="must be"):
+            CSVMClassifier(**options)
