@@ -80,7 +80,7 @@ def pause() -> float:
     model.learn_many(rng.normal(size=(1_000, 784)), np.arange(1_000) % 10)
     with tempfile.TemporaryDirectory() as folder:
         kept = Checkpoints(folder)
-        engine = Engine(FileSource(["-"], label="y"), model, checkpoints=kept)
+        engine = Engine(FileSource("-", format="csv", label="y"), model, checkpoints=kept)
         times = []
         for _ in range(5):
             begin = perf_counter()

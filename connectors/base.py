@@ -197,11 +197,20 @@ class Rollback(Protocol):
 class TransactionalSink(Sink, Protocol):
     """A sink that shows what was written only with a commit, and keeps a position with it."""
 
+    @property
+    def transactional(self) -> bool:
+        """Whether it does so: a sink that can may have been made to write at once."""
+
     def commit(self, position: Position | None) -> None:
         """Make what was written visible, and the position with it, all or nothing."""
 
     def committed_offsets(self) -> Position:
         """Return the position of the last commit, ``{}`` if there was none."""
+
+
+def transactional(sink: object) -> TransactionalSink | None:
+    """Return the sink if it shows what was written only with a commit, else None."""
+    return sink if isinstance(sink, TransactionalSink) and sink.transactional else None
 
 
 class DeadLetters(Protocol):

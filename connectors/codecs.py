@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from math import inf, nan
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,17 +180,26 @@ class Codec:
         """Read many at once, with the same result as one by one; None if anything is odd."""
         return None
 
-    def decode(self, raws: Sequence[bytes], places: Sequence[Place], position: Position) -> Batch:
+    def decode(
+        self,
+        raws: Sequence[bytes | None],
+        places: Sequence[Place],
+        position: Position,
+        *,
+        blanks: bool = True,
+    ) -> Batch:
         """Read records.
 
         Parameters
         ----------
         raws
-            The bytes of each, without an end of line.
+            The bytes of each, without an end of line; None where there are none at all.
         places
             Where each came from.
         position
             Where the source stands behind them.
+        blanks
+            Whether there may be blank lines, which are no records. Otherwise they are rejected.
 
         """
         parts: list[Columns | list[Record]] = []
@@ -199,7 +208,10 @@ class Codec:
         waiting = [(0, len(raws))]
         while waiting:
             start, stop = waiting.pop()
-            columns = self.fast(raws[start:stop]) if self.numeric and stop > start else None
+            some = raws[start:stop]
+            columns = None
+            if self.numeric and stop > start and None not in some:
+                columns = self.fast(cast(Sequence[bytes], some))
             if columns is not None:
                 parts.append(columns)
                 kept += range(start, stop)
@@ -209,17 +221,20 @@ class Codec:
             else:
                 records = []
                 for i in range(start, stop):
+                    raw = raws[i]
                     try:
-                        record = self.one(raws[i])
+                        record = None if raw is None else self.one(raw)
+                        if raw is None or (record is None and not blanks):
+                            raise Bad("no value", "there is none" if raw is None else "it is blank")
                     except Bad as bad:
-                        rejected.append(Rejected(places[i], bad.reason, bad.detail, raws[i]))
+                        rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
                         continue
                     if record is not None:
                         records.append(record)
                         kept.append(i)
                 parts.append(records)
-        some = places if len(kept) == len(raws) else [places[i] for i in kept]
-        batch = Batch([], some, position, rejected=rejected)
+        here = places if len(kept) == len(raws) else [places[i] for i in kept]
+        batch = Batch([], here, position, rejected=rejected)
         fill(batch, parts, self.numeric)
         if self.key is None:
             batch.keys = None

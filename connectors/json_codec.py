@@ -1,9 +1,9 @@
-"""JSON, an object a record."""
+"""JSON, an object a record, or an array of values whose names are given once."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,11 +17,44 @@ _PLAIN = {str, int, bool, type(None)}
 
 
 class ObjectCodec(Codec):
-    """What formats share whose records are objects: names with values."""
+    """What formats share whose records are objects: names with values.
 
-    def loads(self, raw: bytes) -> Any:
-        """Read one value; raises anything."""
-        raise NotImplementedError
+    Parameters
+    ----------
+    parse
+        What reads one value; it may raise anything.
+    names
+        The names of the fields, if records are arrays. Objects are read with or without them.
+    options
+        As for every `Codec`.
+
+    """
+
+    def __init__(
+        self, parse: Callable[[bytes], Any], names: Sequence[str] | None = None, **options: Any
+    ) -> None:
+        super().__init__(**options)
+        if names is not None and len(set(names)) != len(names):
+            raise ValueError("two fields have the same name; names must differ")
+        self.names = None if names is None else tuple(names)
+        self._parse = parse
+        self.loads = parse if names is None else self._as_object
+
+    def _as_object(self, raw: bytes) -> Any:
+        """Read one value, an array as the object that it stands for; a wrong one as it is."""
+        fields = self._parse(raw)
+        if isinstance(fields, list) and self.names is not None and len(fields) == len(self.names):
+            return dict(zip(self.names, fields, strict=True))
+        return fields
+
+    def checked(self, fields: Any, raw: bytes) -> dict[str, Any]:
+        """Return what was read if it is an object. Raises Bad."""
+        if isinstance(fields, list) and self.names is not None:
+            detail = f"{len(fields)} instead of {len(self.names)}: {show(raw)[:80]}"
+            raise Bad("wrong number of fields", detail)
+        if not isinstance(fields, dict):
+            raise Bad("not an object", show(raw)[:80])
+        return fields
 
     def record(self, fields: dict[str, Any]) -> Record:
         """Make a record of an object, which is used up. Raises Bad."""
@@ -78,6 +111,13 @@ class ObjectCodec(Codec):
 class JsonCodec(ObjectCodec):
     """Reads JSON objects; also with NaN and Infinity, as Python writes them.
 
+    Parameters
+    ----------
+    names
+        The names of the fields, if records are arrays. Objects are read with or without them.
+    options
+        As for every `Codec`.
+
     Examples
     --------
     >>> codec = JsonCodec(label="y")
@@ -89,21 +129,18 @@ class JsonCodec(ObjectCodec):
 
     """
 
-    def loads(self, raw: bytes) -> Any:
-        """Read one value."""
-        return orjson.loads(raw)
+    def __init__(self, names: Sequence[str] | None = None, **options: Any) -> None:
+        super().__init__(orjson.loads, names, **options)
 
     def one(self, raw: bytes) -> Record | None:
         """Read one object; None for a blank line."""
         try:
-            fields = orjson.loads(raw)
+            fields = self.loads(raw)
         except ValueError as error:
             if not raw.strip(b" \t\r\n"):
                 return None
             fields = _lenient(raw, str(error))
-        if not isinstance(fields, dict):
-            raise Bad("not an object", show(raw)[:80])
-        return self.record(fields)
+        return self.record(self.checked(fields, raw))
 
 
 def _lenient(raw: bytes, said: str) -> Any:

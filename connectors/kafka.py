@@ -9,18 +9,19 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 
 from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
+from stream_llsvm.connectors.codecs import Codec
 from stream_llsvm.connectors.kafka_client import (
     KafkaTroubleError,
     Settings,
     advertised,
     wait_for_topics,
 )
-from stream_llsvm.connectors.kafka_values import Decode, MapDecoder
+from stream_llsvm.connectors.messages import message_codec, text_or_bytes
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -37,8 +38,9 @@ class KafkaSource:
         A topic, several, or ``{topic: partitions}`` where None stands for all of them.
     servers
         ``"host:port"``, several with commas between, or a list of them.
-    decode
-        What reads the values; JSON maps with the field ``label`` unless given.
+    codec
+        What reads the values, see `message_codec`; JSON maps with the field ``label`` unless given.
+        Where it names no key, a record's key is the message's own.
     start
         Where to begin without a position: ``"earliest"``, ``"latest"``, or a position.
     isolation
@@ -49,7 +51,7 @@ class KafkaSource:
     tombstones
         Records without a value: ``"reject"`` them, or ``"skip"`` them and count in ``skipped``.
     key_header
-        The header whose value stands for the record's key.
+        The header whose value stands for the message's own key.
     options, connect_timeout
         See ``Settings``: security and tuning options of kafka-python, and seconds to wait.
     discover_every
@@ -71,7 +73,7 @@ class KafkaSource:
         topics: str | Sequence[str] | Mapping[str, Iterable[int] | None],
         servers: str | Sequence[str],
         *,
-        decode: Decode | None = None,
+        codec: Codec | None = None,
         start: str | Position = "earliest",
         isolation: str = "read_committed",
         on_lost_data: str = "stop",
@@ -95,7 +97,7 @@ class KafkaSource:
         _one_of("tombstones", tombstones, "reject", "skip")
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
-        self._decode = MapDecoder() if decode is None else decode
+        self._codec = message_codec(label="label") if codec is None else codec
         self._begin = start if isinstance(start, str) else "earliest"
         self._given: Position = {} if isinstance(start, str) else start
         self._isolation = isolation
@@ -304,7 +306,7 @@ class KafkaSource:
         where = f"{one.topic}/{one.partition}"
         text = f"Kafka: {where} lost data: offset {wanted} is wanted, {first} to {end} are there"
         if self._on_lost_data == "stop":
-            hint = "on_lost_data='earliest' goes on with what is left"
+            hint = "on_lost_data='earliest' (--on-lost-data earliest) goes on with what is left"
             raise SourceError(f"{text}; {hint}")
         log.warning("%s; going on at %d", text, first)
         self.lost += max(0, first - wanted)
@@ -403,27 +405,24 @@ class KafkaSource:
             records = kept
         if not records:
             return None
-        places = [Place(one.topic, one.partition, one.offset) for one in records]
-        if self._key_header is None:
-            keys = [one.key for one in records]
-        else:
-            name = self._key_header
-            keys = [next((v for k, v in one.headers if k == name), None) for one in records]
-        parts = self._decode([one.value for one in records], keys, places)
-        if parts.rejected:
-            taken = set(parts.places)
+        places = _Places(records)
+        values = [one.value for one in records]
+        batch = self._codec.decode(values, places, self.position, blanks=False)
+        if batch.rejected:
+            taken = set(batch.places)
             records = [r for r, place in zip(records, places, strict=True) if place in taken]
+        if self._codec.key is None:
+            keys = (
+                [one.key for one in records] if self._key_header is None else self._headers(records)
+            )
+            batch.keys = [None if key is None else text_or_bytes(key) for key in keys]
         self.raw = records
-        return Batch(
-            labels=parts.labels,
-            places=parts.places,
-            position=self.position,
-            names=parts.names,
-            values=parts.values,
-            records=parts.records,
-            keys=parts.keys,
-            rejected=parts.rejected,
-        )
+        return batch
+
+    def _headers(self, records: list[Any]) -> list[bytes | None]:
+        """Return the header of each record that stands for its key."""
+        wanted = self._key_header
+        return [next((v for name, v in one.headers if name == wanted), None) for one in records]
 
     def _look_for_partitions(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""
@@ -463,6 +462,31 @@ class KafkaSource:
             self._consumer.seek(one, firsts[one])
             self._next[one] = firsts[one]
             log.info("%s: partition %d of %s is new", self.name, one.partition, one.topic)
+
+
+class _Places(Sequence[Place]):
+    """The places of some messages, each made when it is asked for."""
+
+    __slots__ = ("_records",)
+
+    def __init__(self, records: list[Any]) -> None:
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[Place]:
+        return (Place(one.topic, one.partition, one.offset) for one in self._records)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Place]: ...
+    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
+        if isinstance(index, slice):
+            return _Places(self._records[index])
+        one = self._records[index]
+        return Place(one.topic, one.partition, one.offset)
 
 
 def _one_of(name: str, value: str, *allowed: str) -> None:

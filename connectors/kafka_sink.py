@@ -31,8 +31,7 @@ class _Sender:
 
     def forget(self) -> None:
         """Expect no news of what was sent so far."""
-        self.failed: list[BaseException] = []
-        self._ended: list[object] = []  # one for each that arrived or failed
+        self._ended: list[object] = []  # for each that arrived where, or else why it did not
         self.open = 0
 
     def ready(self) -> Any:
@@ -63,7 +62,6 @@ class _Sender:
     def send(self, key: bytes | None, value: bytes, headers: list[tuple[str, bytes]]) -> Any:
         """Hand over one message; whether it arrived shows in ``settle``."""
         future = self.ready().send(self.topic, value, key=key, headers=headers)
-        future.add_errback(self.failed.append)
         future.add_both(self._ended.append)
         self.open += 1
         return future
@@ -84,7 +82,7 @@ class _Sender:
                 raise SinkError(f"{self.where}: {self.say(error)}") from error
             if len(self._ended) < self.open and time.monotonic() > deadline:
                 raise SinkError(f"{self.where}: no acknowledgement within {timeout:.0f} s")
-        failed = self.failed
+        failed = [one for one in self._ended if isinstance(one, BaseException)]
         self.forget()
         if failed:
             text = f"{len(failed)} records did not arrive, the first because of"
@@ -167,6 +165,15 @@ class KafkaSink:
 
     def __repr__(self) -> str:
         return f"KafkaSink({self._sender.topic!r} at {','.join(self._sender.settings.servers)!r})"
+
+    @property
+    def transactional(self) -> bool:
+        """Whether results become visible with a commit only."""
+        return self._id is not None
+
+    def connect(self) -> None:
+        """Connect now, not with the first result: raise SinkError if the topic is out of reach."""
+        self._sender.ready()
 
     def write(self, results: Sequence[Result]) -> None:
         """Take results in order; begins a transaction if there is none and one is wanted."""
@@ -410,6 +417,10 @@ class KafkaDeadLetters:
     def __repr__(self) -> str:
         servers = ",".join(self._sender.settings.servers)
         return f"KafkaDeadLetters({self._sender.topic!r} at {servers!r})"
+
+    def connect(self) -> None:
+        """Connect now, not with the first record: raise SinkError if the topic is out of reach."""
+        self._sender.ready()
 
     def write(self, rejected: Sequence[Rejected]) -> None:
         """Take rejected records in order."""

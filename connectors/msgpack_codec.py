@@ -32,17 +32,7 @@ class MsgpackCodec(ObjectCodec):
     """
 
     def __init__(self, names: Sequence[str] | None = None, **options: Any) -> None:
-        super().__init__(**options)
-        if names is not None and len(set(names)) != len(names):
-            raise ValueError("two fields have the same name; names must differ")
-        self.names = None if names is None else tuple(names)
-
-    def loads(self, raw: bytes) -> Any:
-        """Read one value, an array as the map that it stands for; a wrong one as it is."""
-        fields = msgpack.unpackb(raw)
-        if isinstance(fields, list) and self.names is not None and len(fields) == len(self.names):
-            return dict(zip(self.names, fields, strict=True))
-        return fields
+        super().__init__(msgpack.unpackb, names, **options)
 
     def one(self, raw: bytes) -> Record | None:
         """Read one value."""
@@ -52,11 +42,7 @@ class MsgpackCodec(ObjectCodec):
             detail = f"{type(error).__name__} {error}"[:60]
             reason = "invalid UTF-8" if isinstance(error, UnicodeDecodeError) else "invalid msgpack"
             raise Bad(reason, f"{detail}: {show(raw)[:80]}") from None
-        if isinstance(fields, list) and self.names is not None:
-            detail = f"{len(fields)} instead of {len(self.names)}: {show(raw)[:80]}"
-            raise Bad("wrong number of fields", detail)
-        if not isinstance(fields, dict):
-            raise Bad("not an object", show(raw)[:80])
+        fields = self.checked(fields, raw)
         for name in fields:
             if not isinstance(name, str):
                 raise Bad("odd field name", show(name)[:80])

@@ -1,23 +1,31 @@
-"""Learning from live streams with local support vector machines."""
+"""Learning from live streams with local support vector machines.
 
-from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.keeping import EngineError
-from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
-from stream_llsvm.feature_maps.fourier import FourierFeatures
-from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
-from stream_llsvm.feature_maps.nystroem import OnlineNystroem
-from stream_llsvm.learners.additive import AdditiveSVMClassifier
-from stream_llsvm.learners.clustered import CSVMClassifier
-from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.ferns import FernsClassifier
-from stream_llsvm.learners.lcc import LCCClassifier
-from stream_llsvm.learners.llsvm import LLSVMClassifier
-from stream_llsvm.learners.local_svm import LocalSVMClassifier
-from stream_llsvm.learners.memory import MemoryClassifier
-from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
-from stream_llsvm.learners.sapl import SAPLClassifier
-from stream_llsvm.learners.saving import load_model
-from stream_llsvm.model_file import ModelFileError
+What is named here is imported when it is first used: numba and all that is compiled with it take
+half a second, which ``stream-llsvm --help`` need not wait for.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+    from stream_llsvm.engine.keeping import EngineError
+    from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
+    from stream_llsvm.feature_maps.fourier import FourierFeatures
+    from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
+    from stream_llsvm.feature_maps.nystroem import OnlineNystroem
+    from stream_llsvm.learners.additive import AdditiveSVMClassifier
+    from stream_llsvm.learners.clustered import CSVMClassifier
+    from stream_llsvm.learners.committee import CommitteeClassifier
+    from stream_llsvm.learners.ferns import FernsClassifier
+    from stream_llsvm.learners.lcc import LCCClassifier
+    from stream_llsvm.learners.llsvm import LLSVMClassifier
+    from stream_llsvm.learners.local_svm import LocalSVMClassifier
+    from stream_llsvm.learners.memory import MemoryClassifier
+    from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
+    from stream_llsvm.learners.sapl import SAPLClassifier
+    from stream_llsvm.learners.saving import load_model
+    from stream_llsvm.model_file import ModelFileError
 
 __all__ = [
     "AdditiveSVMClassifier",
@@ -43,3 +51,40 @@ __all__ = [
     "Voter",
     "load_model",
 ]
+
+_WHERE = {
+    "AdditiveSVMClassifier": "learners.additive",
+    "Anchor": "explain",
+    "CSVMClassifier": "learners.clustered",
+    "CommitteeClassifier": "learners.committee",
+    "Engine": "engine.engine",
+    "EngineError": "engine.keeping",
+    "Explanation": "explain",
+    "FernsClassifier": "learners.ferns",
+    "FourierFeatures": "feature_maps.fourier",
+    "HomogeneousKernelMap": "feature_maps.homogeneous",
+    "LCCClassifier": "learners.lcc",
+    "LLSVMClassifier": "learners.llsvm",
+    "LocalSVMClassifier": "learners.local_svm",
+    "MemberReport": "explain",
+    "MemoryClassifier": "learners.memory",
+    "ModelFileError": "model_file",
+    "OnlineNystroem": "feature_maps.nystroem",
+    "PegasosClassifier": "learners.pegasos",
+    "PegasosRegressor": "learners.pegasos",
+    "SAPLClassifier": "learners.sapl",
+    "Voter": "explain",
+    "load_model": "learners.saving",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
+    globals()[name] = value  # the next time it is found at once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -102,6 +102,20 @@ class LabelSpace:
             self.labels = (*self.labels, kept)
         return code
 
+    def known(self, labels: Sequence[Hashable]) -> NDArray[np.int64] | None:
+        """Return the labels' codes if all of them are known, else None.
+
+        Parameters
+        ----------
+        labels
+            Labels, maybe missing ones, maybe some that are none.
+
+        """
+        try:
+            return np.fromiter(map(self._codes.__getitem__, labels), np.int64, len(labels))
+        except (KeyError, TypeError):
+            return None
+
     def codes(self, labels: Iterable[Hashable]) -> NDArray[np.int64]:
         """Return the labels' codes, -1 for those not known.
 

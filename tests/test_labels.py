@@ -140,3 +140,12 @@ def test_a_frame_is_not_a_batch_of_labels(frame: Any) -> None:
 def test_a_matrix_of_labels() -> None:
     with pytest.raises(ValueError, match=r"shape \(2, 1\): y.ravel\(\)"):
         as_labels(np.zeros((2, 1)), 2)
+
+
+def test_codes_of_labels_that_are_all_known() -> None:
+    space = LabelSpace(["a", True])
+    assert space.known(["a", 1, "a"]) is not None
+    assert space.known(["a", 1, "a"]).tolist() == [0, 1, 0]  # type: ignore[union-attr]
+    for unknown in ("b", None, float("nan"), [1]):
+        assert space.known(["a", unknown]) is None  # type: ignore[list-item]
+    assert len(space) == 2

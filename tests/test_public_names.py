@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import subprocess
+import sys
 import types
+
+import pytest
 
 import stream_llsvm
 
@@ -40,10 +45,35 @@ def test_the_names() -> None:
 def test_nothing_else_is_shown() -> None:
     shown = {
         name
-        for name, value in vars(stream_llsvm).items()
-        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+        for name in dir(stream_llsvm)
+        if not name.startswith("_")
+        and not isinstance(getattr(stream_llsvm, name), types.ModuleType)
+        and name not in ("Any", "TYPE_CHECKING", "import_module")  # what it is made with
     }
     assert shown == set(NAMES)
+    with pytest.raises(AttributeError, match="has no attribute 'Classifier'"):
+        stream_llsvm.Classifier  # noqa: B018
+    with pytest.raises(ImportError, match="cannot import name"):
+        exec("from stream_llsvm import Classifier")
+
+
+def test_nothing_is_imported_before_it_is_used() -> None:
+    code = "import sys, stream_llsvm; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"numpy", "numba", "river", "msgpack", "orjson", "narwhals"}
+
+
+def test_what_type_checkers_see_is_what_is_there() -> None:
+    tree = ast.parse(inspect.getsource(stream_llsvm))
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("stream_llsvm.")
+        for alias in node.names
+    }
+    assert seen == {name: f"stream_llsvm.{where}" for name, where in stream_llsvm._WHERE.items()}
+    assert sorted(seen, key=str.casefold) == sorted(NAMES, key=str.casefold)
 
 
 def test_each_is_documented_and_says_where_it_lives() -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_llsvm.cli import models
-from stream_llsvm.cli.addresses import topic_of, topics_of
+from stream_llsvm.cli.addresses import Topics, topic_of, topics_of
 from stream_llsvm.cli.columns import check_columns
 from stream_llsvm.cli.mistakes import MistakeError, one_line
-from stream_llsvm.cli.pipeline import Settings
+from stream_llsvm.cli.pipeline import Settings as Pipeline
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
@@ -25,6 +25,7 @@ _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, 
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _UNBOUNDED = 10**15
 _FILE_KEYS = ("label", "key", "ignore", "format", "names", "delimiter", "follow")
+_CODEC_KEYS = ("label", "key", "ignore", "names")
 _KAFKA_KEYS = ("start", "isolation", "on_lost_data", "options")
 
 
@@ -47,13 +48,13 @@ def _files(paths: list[str], given: Mapping[str, Any]) -> Source:
 
 def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
     from stream_llsvm.connectors.kafka import KafkaSource
-    from stream_llsvm.connectors.kafka_values import MapDecoder
+    from stream_llsvm.connectors.messages import message_codec
 
-    label, key = given.get("label"), given.get("key")
+    codec = {name: given[name] for name in _CODEC_KEYS if name in given}
     source = KafkaSource(
         topics,
         servers,
-        decode=MapDecoder(given.get("message", "json"), label=label, key=key),
+        codec=message_codec(given.get("message", "json"), **codec),
         connect_timeout=given.get("connect_timeout", _PATIENCE),
         **{name: given[name] for name in _KAFKA_KEYS if name in given},
     )
@@ -70,7 +71,10 @@ def make_sink(given: Mapping[str, Any]) -> Sink:
         return _made(lambda: FileSink(_in_a_folder(given["to"]), **_rotation(given)))
     from stream_llsvm.connectors.kafka_sink import KafkaSink
 
-    return _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
+    _make_topic(where, given)
+    sink = _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
+    _made(sink.connect)
+    return sink
 
 
 def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
@@ -82,7 +86,22 @@ def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
         return _made(lambda: FileDeadLetters(_in_a_folder(given["to"]), **_rotation(given)))
     from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters
 
-    return _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
+    _make_topic(where, given)
+    letters = _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
+    _made(letters.connect)
+    return letters
+
+
+def _make_topic(where: Topics, given: Mapping[str, Any]) -> None:
+    if given.get("make_topic"):
+        from stream_llsvm.cli.topics import make_topic
+        from stream_llsvm.connectors.kafka_client import KafkaTroubleError, Settings
+
+        timeout = given.get("connect_timeout", _PATIENCE)
+        try:
+            make_topic(Settings(where.servers, given.get("options"), timeout), where.topics[0])
+        except (KafkaTroubleError, ImportError, ValueError) as error:
+            raise MistakeError(one_line(error)) from None
 
 
 def _in_a_folder(path: str) -> str:
@@ -105,20 +124,18 @@ def _made(make: Callable[[], _Made]) -> _Made:
     """Return what is made; what is wrong with what the user asked for is a MistakeError."""
     try:
         return make()
-    except (OSError, ValueError, ImportError, SourceError) as error:
+    except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
         raise MistakeError(one_line(error)) from None
 
 
-def make_model(settings: Settings) -> Any:
+def make_model(settings: Pipeline) -> Any:
     """Return the model that a pipeline asks for."""
     given = settings.get("model", {})
     options = {key: value for key, value in given.items() if key not in SECTIONS["model"]}
     return models.make(given.get("class", models.USUAL), options)
 
 
-def make_engine(
-    settings: Settings, sink: Sink | None, on_error: Callable[[OSError], None], stack: ExitStack
-) -> Engine:
+def make_engine(settings: Pipeline, sink: Sink | None, stack: ExitStack) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.
@@ -138,7 +155,7 @@ def make_engine(
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
     try:
         if kept is not None:
-            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), on_error)
+            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
         engine = Engine(source, model, sink=sink, **how)

@@ -10,6 +10,7 @@ from typing import Any
 from stream_llsvm.cli.addresses import Topics, topic_of
 from stream_llsvm.cli.columns import check_names, first_records
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.topics import make_topic
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.file_sink import JsonLinesFile, as_json
 
@@ -46,7 +47,7 @@ class KafkaTarget:
         from stream_llsvm.connectors.kafka_client import Settings, wait_for_topics
 
         settings = Settings(where.servers, None, _PATIENCE)
-        _make_topic(settings, where.topics[0])
+        make_topic(settings, where.topics[0])
         self._producer: Any = settings.connect(lambda how: KafkaProducer(linger_ms=5, **how))
         trouble = wait_for_topics(
             self._producer._metadata, where.topics, time.monotonic() + _PATIENCE
@@ -72,19 +73,6 @@ class KafkaTarget:
         self._producer.flush(_PATIENCE)
         self._producer.close(timeout=_PATIENCE)
         self.push()
-
-
-def _make_topic(settings: Any, topic: str) -> None:
-    """Make the topic if it is not there: replaying is for trying things out."""
-    from kafka import KafkaAdminClient
-
-    admin = settings.connect(lambda how: KafkaAdminClient(**how))
-    try:
-        if topic not in admin.list_topics():
-            admin.create_topics([topic])
-            print(f"made the topic {topic!r}", file=sys.stderr)
-    finally:
-        admin.close()
 
 
 def replay(

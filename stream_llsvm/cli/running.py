@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 from typing import Any
 
 from rich.console import Console
 
+from stream_llsvm.cli.alarms import Alarms
 from stream_llsvm.cli.building import make_engine, make_sink
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
@@ -27,8 +27,8 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
     with contextlib.ExitStack() as stack:
         if sink is not None:
             stack.callback(sink.close)
-        engine = make_engine(settings, sink, _cannot_write, stack)
-        _tell_events(engine)
+        engine = make_engine(settings, sink, stack)
+        Alarms(engine, settings["source"].get("label"))
         if "dashboard" in settings:
             show_page(settings["dashboard"], engine, stack)
         stopping = stack.enter_context(Stopping(engine.stop))
@@ -65,14 +65,3 @@ def report_of(engine: Any, by: str | None, seconds: float, records: int) -> dict
         "checkpoint": None if kept is None else str(kept.path(kept.number)),
         "stopped_by": by,
     }
-
-
-def _tell_events(engine: Any) -> None:
-    """Say on stderr where the run goes on, and which checkpoints could not be read."""
-    for event in engine.progress.events:
-        print(f"stream-llsvm: {event['kind']} {event['text']}", file=sys.stderr, flush=True)
-
-
-def _cannot_write(error: OSError) -> None:
-    text = f"stream-llsvm: a checkpoint could not be written: {one_line(error)}"
-    print(text, file=sys.stderr, flush=True)

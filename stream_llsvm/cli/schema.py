@@ -69,12 +69,12 @@ _READ = {
     "from": Key(texts, needed=True),
     "label": Key(text),
     "key": Key(text),
-    "ignore": Key(texts, only="file"),
+    "ignore": Key(texts),
     "format": Key(_of("auto", "csv", "jsonl", "svmlight", "parquet"), only="file"),
-    "names": Key(texts, only="file"),
+    "names": Key(texts),
     "delimiter": Key(text, only="file"),
     "follow": Key(flag, only="file"),
-    "message": Key(_of("json", "msgpack"), only="kafka"),
+    "message": Key(_of("json", "msgpack", "csv"), only="kafka"),
     "start": Key(_of("earliest", "latest"), only="kafka"),
     "isolation": Key(_of("read_committed", "read_uncommitted"), only="kafka"),
     "on_lost_data": Key(_of("stop", "earliest"), only="kafka"),
@@ -84,6 +84,7 @@ _WRITE = {
     "to": Key(text, needed=True),
     "max_bytes": Key(_whole(1_000, 10**15), only="file"),
     "keep": Key(_whole(1, 10**6), only="file"),
+    "make_topic": Key(flag, only="kafka"),
     **_KAFKA,
 }
 

@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import socket
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -47,8 +48,15 @@ class Checkpoints:
     keep
         How many are kept, at least two: the last may not hold yet when it is written.
     on_error
-        Called, from the writing thread, when a checkpoint could not be written. The older ones
-        are as good as before, and the next one is tried as usual.
+        Called, maybe from the writing thread, when a checkpoint could not be written. The older
+        ones are as good as before, and the next one is tried as usual.
+
+    Attributes
+    ----------
+    failures
+        How many could not be written.
+    failed
+        The last reasons why; who tells of them takes them away.
 
     """
 
@@ -68,9 +76,10 @@ class Checkpoints:
         for rest in self.folder.glob(".model-*.tmp"):  # of a process that was killed on the way
             rest.unlink(missing_ok=True)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
-        self._pending: Future[None] | None = None
+        self._pending: Future[OSError | None] | None = None
         self.number = max(self._numbers(), default=0)
         self.failures = 0
+        self.failed: deque[OSError] = deque(maxlen=100)
         self.failing = False  # whether the last one could not be written
 
     def _numbers(self) -> list[int]:
@@ -115,18 +124,24 @@ class Checkpoints:
             self._pending.result()
         self.number += 1
         if wait:
-            self._write_now(self.number, payload)
+            error = self._try(self.number, payload)
+            if error is not None:
+                raise error
         else:
             self._pending = self._writer.submit(self._try, self.number, payload)
         return self.number
 
-    def _try(self, number: int, payload: Mapping[str, Any]) -> None:
+    def _try(self, number: int, payload: Mapping[str, Any]) -> OSError | None:
+        """Write it, or return why not after telling of it."""
         try:
             self._write_now(number, payload)
         except OSError as error:
             self.failures += 1
+            self.failed.append(error)
             if self._on_error is not None:
                 self._on_error(error)
+            return error
+        return None
 
     def _write_now(self, number: int, payload: Mapping[str, Any]) -> None:
         try:

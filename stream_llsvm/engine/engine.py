@@ -22,7 +22,7 @@ from stream_llsvm.connectors.base import (
     Result,
     Sink,
     Source,
-    TransactionalSink,
+    transactional,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints, Made
 from stream_llsvm.engine.keeping import EngineError, continued, saved
@@ -33,6 +33,7 @@ from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reading import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.scores import WINDOW
+from stream_llsvm.engine.unlabelled import Unlabelled
 from stream_llsvm.engine.waiting import Waiting
 from stream_llsvm.learners.committee import CommitteeClassifier
 
@@ -108,8 +109,9 @@ class Engine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
-        self.observers = list(observers)
+        self.observers: list[Observer] = [Unlabelled(), *observers]
         self.position: Position | None = None
+        self._again_from: Position | None = None
         self.made: Made | None = None  # the last checkpoint
         self._stop = threading.Event()
         if checkpoints is not None:
@@ -138,6 +140,10 @@ class Engine:
     def _run(self, max_records: int | None) -> None:
         due = time.monotonic() + self.every
         end = None if max_records is None else self.progress.counts["records"] + max_records
+        if self._again_from is not None:  # the last run had read further than it learned
+            self.source.seek(self._again_from)
+            self._again_from = None
+        begin = self.source.position
         with ReadAhead(self.source, self.max_batch) as batches:
             while not (self._stop.is_set() or batches.ended):
                 if self.late is not None:
@@ -149,9 +155,12 @@ class Engine:
                     observer.turned(self)
                 if end is not None and self.progress.counts["records"] >= end:
                     break
+                self._note_failures()
                 if self.checkpoints is not None and time.monotonic() >= due:
                     self.checkpoint()
                     due = time.monotonic() + self.every
+        if batches.left:
+            self._again_from = begin if self.position is None else self.position
         if self.late is not None and not self._stop.is_set():
             # The records have ended; the labels that are there already still belong to them.
             while self.late.take(self.max_batch, self.learner, self.progress, self.rejects):
@@ -213,12 +222,12 @@ class Engine:
         a crash between the two, the position that the broker keeps tells which one holds.
         """
         assert self.checkpoints is not None
-        sink = self.sink if isinstance(self.sink, TransactionalSink) else None
+        sink = transactional(self.sink)
         self._flush()
         try:
             number = self.checkpoints.write(saved(self), wait=wait or sink is not None)
-        except OSError as error:
-            self.progress.note("checkpoint failed", str(error))
+        except OSError:
+            self._note_failures()
             return
         if sink is not None:
             sink.commit(self.position)
@@ -231,11 +240,18 @@ class Engine:
             if sink is not None:
                 sink.flush()
 
+    def _note_failures(self) -> None:
+        """Note the checkpoints that could not be written since the last look."""
+        while self.checkpoints is not None and self.checkpoints.failed:
+            error = self.checkpoints.failed.popleft()
+            self.progress.note("checkpoint failed", f"{error}; those before it are good")
+
     def _finish(self) -> None:
         if self.checkpoints is None:
             self._flush()
         else:
             self.checkpoints.finish()
+            self._note_failures()
             self.checkpoint(wait=True)
 
     def report(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_llsvm.connectors.base import Rollback, TransactionalSink
+from stream_llsvm.connectors.base import Rollback, transactional
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.learners.base import LocalClassifier
@@ -59,6 +59,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         try:
             checkpoints.write(saved(engine), wait=True)
         except OSError as error:
+            checkpoints.failed.clear()
             raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
         return
     for text in found.skipped:
@@ -90,9 +91,10 @@ def _outputs(engine: Engine) -> tuple[object, object]:
 
 def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
     """Return the newest checkpoint that can be read and whose predictions were committed."""
-    if not isinstance(engine.sink, TransactionalSink):
+    sink = transactional(engine.sink)
+    if sink is None:
         return next(checkpoints.newest_first(), None)
-    committed = engine.sink.committed_offsets()
+    committed = sink.committed_offsets()
     for found in checkpoints.newest_first():
         if (found.payload["position"] or {}) == committed:
             return found

@@ -41,7 +41,7 @@ class Learner:
             return self.records(_named(names, values), labels)
         n = len(labels)
         sure = np.zeros((n, 2))
-        importance = np.array([0.0 if y is None else 1.0 for y in labels])
+        importance = np.array([y is not None for y in labels], dtype=np.float64)
         try:
             if importance.any():
                 codes = model._test_then_learn_rows(names, values, labels, importance, sure)

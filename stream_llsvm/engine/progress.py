@@ -19,6 +19,7 @@ from stream_llsvm.labels import LabelSpace
 log = logging.getLogger("stream_llsvm")
 
 _MOST_EVENTS = 1_000
+_LOOK = 8  # records between two looks at what a detector makes of the error rate
 
 
 class Progress:
@@ -43,38 +44,53 @@ class Progress:
 
     def score(self, labels: Sequence[Any], answers: Answers) -> None:
         """Score the answers to records that had a label, and were learned."""
-        rows = [i for i, y in enumerate(labels) if y is not None and i not in answers.refused]
+        rows: Sequence[int] = range(len(labels))
+        predicted, p_truth = answers.labels, answers.truth
+        if answers.refused or any(label is None for label in labels):
+            rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
+            labels, predicted = [labels[i] for i in rows], [predicted[i] for i in rows]
+            p_truth = p_truth[rows]
         if not rows:
             return
-        truth = np.array([self.classes.add(labels[i]) for i in rows], dtype=np.int64)
-        told = np.array([self._code(answers.labels[i]) for i in rows], dtype=np.int64)
+        truth, told = self._codes(labels), self._codes(predicted)
         self._note_new_classes(rows, truth)
-        self.scores.update(truth, told, answers.truth[rows])
+        self.scores.update(truth, told, p_truth)
         self.counts["learned"] += len(rows)
         if self.detector is not None:
-            for i, wrong in zip(rows, (truth != told).tolist(), strict=True):
-                self._watch(self.detector, self.counts["records"] + i + 1, wrong)
+            self._watch(self.detector, rows, (truth != told).astype(float).tolist())
 
     def _note_new_classes(self, rows: Sequence[int], truth: NDArray[np.int64]) -> None:
         for code in range(len(self.since), len(self.classes)):
             own = np.flatnonzero(truth == code)  # none if it was only ever predicted
             self.since.append(self.counts["records"] + rows[own[0] if len(own) else -1] + 1)
 
-    def _watch(self, detector: base.DriftDetector, record: int, wrong: bool) -> None:
-        """Look for drift. That a model which has just begun gets better is none."""
-        before = getattr(detector, "estimation", None)
-        detector.update(float(wrong))
-        if not detector.drift_detected:
-            return
-        after = getattr(detector, "estimation", None)
-        if before is None or after is None or after > before:
-            self.counts["drifts"] += 1
-            self.note("drift", "the error rate has risen", record)
-        else:
-            self.note("better", "the error rate has fallen", record)
+    def _codes(self, labels: Sequence[Any]) -> NDArray[np.int64]:
+        """Return the labels' codes, -1 where there is none."""
+        known = self.classes.known(labels)
+        if known is not None:
+            return known
+        codes = [-1 if label is None else self.classes.add(label) for label in labels]
+        return np.array(codes, dtype=np.int64)
 
-    def _code(self, label: Any) -> int:
-        return -1 if label is None else self.classes.add(label)
+    def _watch(
+        self, detector: base.DriftDetector, rows: Sequence[int], wrong: Sequence[float]
+    ) -> None:
+        """Look for drift. That a model which has just begun gets better is none."""
+        before = None
+        for n, (i, error) in enumerate(zip(rows, wrong, strict=True)):
+            if n % _LOOK == 0:  # it costs as much as all else
+                before = getattr(detector, "estimation", None)
+            detector.update(error)
+            if not detector.drift_detected:
+                continue
+            record = self.counts["records"] + i + 1
+            after = getattr(detector, "estimation", None)
+            if before is None or after is None or after > before:
+                self.counts["drifts"] += 1
+                self.note("drift", "the error rate has risen", record)
+            else:
+                self.note("better", "the error rate has fallen", record)
+            before = after
 
     def note(self, kind: str, text: str, record: int | None = None) -> None:
         """Keep an event, the last thousand, and log it."""

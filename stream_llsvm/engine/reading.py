@@ -22,6 +22,13 @@ class ReadAhead:
     max_batch
         How many records are polled at once.
 
+    Attributes
+    ----------
+    ended
+        Whether the source has ended and all of it was handed out.
+    left
+        How many batches were polled and not handed out.
+
     """
 
     def __init__(self, source: Source, max_batch: int) -> None:
@@ -29,7 +36,9 @@ class ReadAhead:
         self._ready: queue.Queue[Batch | Exception | None] = queue.Queue(_AHEAD)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._read, name="reader", daemon=True)
+        self._polled = self._handed = 0
         self.ended = False
+        self.left = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -38,6 +47,7 @@ class ReadAhead:
     def __exit__(self, *_: object) -> None:
         self._done.set()
         self._thread.join()
+        self.left = self._polled - self._handed
 
     def next(self) -> Batch | None:
         """Return the next batch; None if none came within a moment, or `ended` is true.
@@ -51,6 +61,7 @@ class ReadAhead:
         if isinstance(batch, Exception):
             raise batch
         self.ended = batch is None
+        self._handed += 1
         return batch
 
     def _read(self) -> None:
@@ -58,8 +69,10 @@ class ReadAhead:
             while not self._done.is_set():
                 batch = self._source.poll(self._max_batch, _IDLE)
                 if batch is not None:
+                    self._polled += 1
                     self._put(batch)
                 elif self._source.ended:
+                    self._polled += 1
                     self._put(None)
                     return
         except Exception as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
@@ -53,6 +54,7 @@ class Waiting:
         self.records: OrderedDict[Hashable, Guess] = OrderedDict()
         self.labels: OrderedDict[Hashable, tuple[Any, float]] = OrderedDict()
         self.counts = dict.fromkeys(self.COUNTERS, 0)
+        self._now = -inf
         self.delays = [0] * (len(DELAYS) + 1)
         self.delayed = 0.0  # all delays together
 
@@ -88,6 +90,9 @@ class Waiting:
         self.delayed += max(0.0, delay)
 
     def _expire(self, now: float) -> None:
+        if now < self._now:
+            self._set_back(now)
+        self._now = now
         while self.records:
             oldest = next(iter(self.records.values()))
             if len(self.records) <= self.most and now - oldest.at <= self.longest:
@@ -100,6 +105,18 @@ class Waiting:
                 break
             self.labels.popitem(last=False)
             self.counts["orphaned"] += 1
+
+    def _set_back(self, now: float) -> None:
+        """After the clock was set back, let what came later by it have come just now.
+
+        Otherwise one moment with a wrong clock would keep all that waits for as long as it erred.
+        """
+        for key, guess in self.records.items():
+            if guess.at > now:
+                self.records[key] = guess._replace(at=now)
+        for key, (label, at) in self.labels.items():
+            if at > now:
+                self.labels[key] = (label, now)
 
     def report(self) -> dict[str, int]:
         """Return the counters, and how many wait now."""
@@ -120,5 +137,8 @@ class Waiting:
         self.records = OrderedDict((key, Guess(*guess)) for key, *guess in payload["records"])
         self.labels = OrderedDict((key, tuple(label)) for key, *label in payload["labels"])
         self.counts = dict(payload["counts"])
+        came = [guess.at for guess in self.records.values()]
+        came += [at for _, at in self.labels.values()]
+        self._now = max(came, default=-inf)
         self.delays = list(payload.get("delays", self.delays))
         self.delayed = payload.get("delayed", 0.0)

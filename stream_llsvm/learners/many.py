@@ -79,15 +79,19 @@ class ManyRecords(GrowingModel):
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
         ahead = LabelSpace(self._labels.labels)
-        codes = np.full(n, -1, dtype=np.int64)  # a row that counts nothing is only predicted
         firsts: set[int] = set()  # rows that bring a new class
-        for i, label in enumerate(labels):
-            if importance[i] == 0:
-                continue
-            known = len(ahead)
-            codes[i] = ahead.add(label)
-            if codes[i] == known:
-                firsts.add(i)
+        all_known = self._labels.known(labels) if importance.all() else None
+        if all_known is not None:
+            codes = all_known
+        else:
+            codes = np.full(n, -1, dtype=np.int64)  # a row that counts nothing is only predicted
+            for i, label in enumerate(labels):
+                if importance[i] == 0:
+                    continue
+                before = len(ahead)
+                codes[i] = ahead.add(label)
+                if codes[i] == before:
+                    firsts.add(i)
         arriving = self._arriving(names, matrix, importance)
         if arriving or firsts:
             unknown = sum(map(len, arriving.values()))

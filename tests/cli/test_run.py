@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm import load_model
-from tests.cli.support import csv_file, newest, refused, run, told
+from tests.cli.support import csv_file, newest, refused, run, started, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=12", "--option", "n_neighbors=4"]
 
@@ -82,6 +82,29 @@ def test_a_run_of_mostly_bad_records_fails(tmp_path: Path) -> None:
     assert "Traceback" not in result.output
 
 
+def test_how_many_may_be_bad_can_be_said(tmp_path: Path) -> None:
+    data = csv_file(tmp_path / "data.csv", 300)
+    data.write_text(data.read_text() + "oops\n" * 100)
+    result = run(*arguments(data, "--max-batch", 50, "--max-rejected-ratio", "0.2"))
+    assert result.exit_code == 1
+    assert "more than max_rejected_ratio=0.2 allows. The first: " in result.stderr
+    assert result.stderr.count("wrong number of fields") == 3
+    assert told(*arguments(data, "--max-rejected-ratio", "0.25"))["learned"] == 300
+
+
+def test_a_label_that_no_record_has_is_told_of(tmp_path: Path, data: Path) -> None:
+    """Where it cannot be seen beforehand, as on standard input, it is said after a while."""
+    given = arguments(data)[1:]
+    given[given.index(data)] = "-"
+    given[given.index("y")] = "Y"
+    with data.open() as stdin:
+        process = started("run", *given, "--format", "csv", "--ignore", "y", stdin=stdin)
+        _, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "stream-llsvm: no labels: none of the first 400 records has one" in err
+    assert "is the label's name right? The features are a, b" in err
+
+
 def test_what_cannot_be_run_is_one_line(tmp_path: Path, data: Path) -> None:
     for given, complaint in [
         (["--from", tmp_path / "dato.csv", "--label", "y"], "did you mean"),
@@ -106,6 +129,19 @@ def test_a_wrong_broker_is_one_line(tmp_path: Path) -> None:
     pipeline = tmp_path / "p.toml"
     pipeline.write_text(
         '[source]\nfrom = "kafka://127.0.0.1:1/x"\nlabel = "y"\nconnect_timeout = 1'
+    )
+    assert "127.0.0.1:1 refuses connections" in refused("run", pipeline)
+
+
+@pytest.mark.parametrize("section", ["sink", "dead_letters"])
+def test_a_wrong_broker_to_write_to_is_told_at_the_start(
+    tmp_path: Path, data: Path, section: str
+) -> None:
+    pytest.importorskip("kafka")
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        f'[source]\nfrom = "{data}"\nlabel = "y"\nkey = "id"\n'
+        f'[{section}]\nto = "kafka://127.0.0.1:1/x"\nconnect_timeout = 1'
     )
     assert "127.0.0.1:1 refuses connections" in refused("run", pipeline)
 

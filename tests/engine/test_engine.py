@@ -112,6 +112,15 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(tmp_path: Path, stops: l
     assert report["scores"]["cumulative"] == pytest.approx(whole["scores"]["cumulative"])
 
 
+def test_an_engine_that_is_run_again_goes_on_with_the_next_record() -> None:
+    data = rows(300)
+    engine = Engine(source(data), model(), max_batch=10)
+    for most in (10, 20, 30, None):
+        engine.run(most)
+    assert engine.report()["learned"] == 300
+    assert everything(engine.model) == everything(learned(data))  # type: ignore[arg-type]
+
+
 def test_records_without_a_label_are_only_predicted() -> None:
     data = rows(100)
     for row in data[::2]:
@@ -210,6 +219,8 @@ def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
 
 class Committed(Kept):
     """Shows results with a commit, and keeps the position; it outlives the runs."""
+
+    transactional = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -48,6 +48,29 @@ def test_what_waits_too_long_expires() -> None:
     assert waiting.label("a", 1, at=11.0) is None
 
 
+def test_a_clock_that_is_set_back_does_not_keep_what_came_before_that() -> None:
+    waiting = Waiting(longest=10.0)
+    waiting.record("a", guess(at=1_000_000.0))
+    waiting.label("x", 1, at=1_000_000.0)
+    waiting.record("b", guess(at=5.0))
+    kept = Waiting(longest=10.0)
+    kept.restore(loads(dumps(waiting.payload())))
+    for one in (waiting, kept):
+        assert [g.at for g in one.records.values()] == [5.0, 5.0]
+        one.record("c", guess(at=16.0))
+        assert list(one.records) == ["c"]
+        assert one.report()["labels"] == 0
+
+
+def test_a_clock_that_is_set_back_between_two_runs() -> None:
+    waiting = Waiting(longest=10.0)
+    waiting.record("a", guess(at=1_000_000.0))
+    kept = Waiting(longest=10.0)
+    kept.restore(loads(dumps(waiting.payload())))
+    kept.record("b", guess(at=5.0))
+    assert [g.at for g in kept.records.values()] == [5.0, 5.0]
+
+
 def test_a_key_used_again_replaces_and_is_counted() -> None:
     waiting = Waiting()
     waiting.record("a", guess(x=1.0))

@@ -25,13 +25,26 @@ def command(
     format_: Annotated[
         Text, Option("--format", help="csv, jsonl, svmlight or parquet, if its name does not tell.")
     ] = None,
+    message: Annotated[Text, Option(help="Kafka: json (usual), msgpack, or csv with --names.")] = (
+        None
+    ),
+    names: Annotated[
+        list[str] | None,
+        Option(help="A field, if none are named in the records: repeat, in order."),
+    ] = None,
     follow: Annotated[
         bool, Option("--follow", help="Wait for more at the end, like tail.")
     ] = False,
     labels: Annotated[
         Text, Option(help="Labels that come later: a file or topic with key and label.")
     ] = None,
+    on_lost_data: Annotated[
+        Text, Option(help="If Kafka deleted what is wanted: stop (usual) or earliest, to go on.")
+    ] = None,
     to: Annotated[Text, Option(help="Predictions: a .jsonl file or kafka://host/topic.")] = None,
+    make_topics: Annotated[
+        bool, Option("--make-topics", help="Make the topics that are written to, if need be.")
+    ] = False,
     dead_letters: Annotated[Text, Option(help="Where records go that cannot be read.")] = None,
     model: Annotated[Text, Option(help="committee, sapl, ... or a class by its name.")] = None,
     option: Annotated[list[str] | None, Option(help="name=value, for the model.")] = None,
@@ -69,6 +82,9 @@ def command(
     asked.flag("--key", "source", "key", key)
     asked.flag("--ignore", "source", "ignore", ignore)
     asked.flag("--format", "source", "format", format_)
+    asked.flag("--message", "source", "message", message)
+    asked.flag("--names", "source", "names", names)
+    asked.flag("--on-lost-data", "source", "on_lost_data", on_lost_data)
     asked.flag("--follow", "source", "follow", follow)
     if labels is not None:
         asked.flag("--labels", "labels", "from", [labels])
@@ -76,6 +92,9 @@ def command(
         asked.flag("--key", "labels", "key", key)
     asked.flag("--to", "sink", "to", to)
     asked.flag("--dead-letters", "dead_letters", "to", dead_letters)
+    for section in ("sink", "dead_letters"):
+        if str(asked.settings.get(section, {}).get("to")).lower().startswith("kafka://"):
+            asked.flag("--make-topics", section, "make_topic", make_topics)
     asked.flag("--model", "model", "class", model)
     for name, value in models.parsed(option or []).items():
         asked.flag(f"--option {name}", "model", name, value)

@@ -1,0 +1,67 @@
+"""Say on stderr, as soon as it happens, what somebody should look at."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from stream_llsvm.cli.mistakes import nearest
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.learner import Answers
+
+_ALARMING = ("no labels", "checkpoint failed")
+
+
+class Alarms:
+    """An observer that prints a line for each event that is an alarm.
+
+    What happened before it is made, while the run was set up, is printed whatever it is: where
+    the run goes on, and which checkpoints could not be read.
+
+    Parameters
+    ----------
+    engine
+        What will run; it gets one observer more.
+    label
+        The label's name, to say what it may have been meant to be.
+
+    """
+
+    def __init__(self, engine: Engine, label: str | None) -> None:
+        self._label = label
+        self._fields: list[str] = []
+        self._last: dict[str, Any] | None = None
+        for event in engine.progress.events:
+            self._say(event)
+        engine.observers.append(self)
+
+    def began(self, engine: Engine) -> None:
+        """Begin with what comes now."""
+
+    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Remember what fields there are."""
+        if not self._fields:
+            self._fields = list(batch.names or map(str, batch.record(0)))
+
+    def turned(self, engine: Engine) -> None:
+        """Say what has happened since the last turn."""
+        events, new = engine.progress.events, []
+        for event in reversed(events):
+            if event is self._last:
+                break
+            new.append(event)
+        for event in reversed(new):
+            self._last = event
+            if event["kind"] in _ALARMING:
+                self._say(event)
+
+    def ended(self, engine: Engine, error: BaseException | None) -> None:
+        """Say the rest."""
+        self.turned(engine)
+
+    def _say(self, event: dict[str, Any]) -> None:
+        self._last = event
+        like = nearest(self._label or "", self._fields) if event["kind"] == "no labels" else None
+        hint = f"; did you mean {like!r}?" if like else ""
+        print(f"stream-llsvm: {event['kind']}: {event['text']}{hint}", file=sys.stderr, flush=True)

@@ -1,0 +1,200 @@
+"""What streams and machines do: the run goes on, says what happened, and counts to the record."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stream_llsvm import Engine
+from stream_llsvm.connectors.file_sink import FileDeadLetters, FileSink
+from stream_llsvm.connectors.files import FileSource
+from stream_llsvm.connectors.memory import ListSource
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.waiting import Waiting
+from tests.engine.test_engine import learned, model, rows, source
+from tests.learners.support import everything, taught
+
+
+def lines(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(one) + "\n" for one in records))
+    return path
+
+
+def kinds(engine: Engine) -> list[str]:
+    return [event["kind"] for event in engine.progress.events]
+
+
+def test_a_schema_that_drifts(tmp_path: Path) -> None:
+    """A feature appears, disappears, changes its type; a record is empty; labels are odd."""
+    plain = [{k: row[k] for k in ("a", "b", "y")} for row in rows(300)]
+    with_c = [{k: row[k] for k in ("a", "b", "c", "y")} for row in rows(300, seed=1)]
+    without_b = [{k: row[k] for k in ("a", "c", "y")} for row in rows(300, seed=2)]
+    empty: list[Any] = [{"y": 1}, {}, {"y": None, "a": None}]
+    text = [{"a": "warm", "b": 1.0, "y": 0}, {"a": 0.5, "b": [1], "y": 0}]
+    odd = [{"a": 1.0, "y": [1]}, {"a": 1.0, "y": {"is": 1}}]
+    other = [{"a": 1.0, "y": y} for y in ("up", True, 2.5, 7)]
+    good = plain + with_c + without_b + [empty[0]] + other
+    path = lines(
+        tmp_path / "s.jsonl",
+        plain + text[:1] + with_c + odd + without_b + text[1:] + empty + other,
+    )
+    dead = tmp_path / "dead.jsonl"
+    letters = FileDeadLetters(dead)
+    engine = Engine(FileSource(path, label="y"), model(), dead_letters=letters, max_batch=64)
+    report = engine.run()
+    letters.close()
+    assert report["records"] == len(good) + 2 + len(text) + len(odd)
+    assert report["learned"] == len(good)
+    assert report["predicted"] == len(good) + 2
+    assert report["rejected"] == {"not a number": 2, "odd label": 2}
+    assert len(dead.read_text().splitlines()) == 4
+    alone = model()
+    taught(alone, [({k: v for k, v in r.items() if k != "y"}, r["y"]) for r in good])
+    assert everything(engine.model) == everything(alone)  # type: ignore[arg-type]
+    assert set(report["classes"]) >= {"up", 2.5, 7}
+
+
+def test_labels_that_all_come_before_their_records() -> None:
+    data = rows(200)
+    early = [{"id": r["id"], "y": r.pop("y")} for r in data]
+    engine = Engine(source(data), model(), labels=source(early), max_batch=500)
+    report = engine.run()
+    assert report["learned"] == report["waiting"]["matched"] == 200
+    assert report["waiting"]["records"] == report["waiting"]["labels"] == 0
+
+
+def test_ids_that_come_twice() -> None:
+    data = rows(100)
+    again = [dict(r) for r in data[:10]]
+    late = [{"id": r["id"], "y": r["y"]} for r in data]
+    for row in data + again:
+        del row["y"]
+    some = late[:0]  # no label yet when the records come
+    engine = Engine(source(data + again), model(), labels=source(some), max_batch=1_000)
+    report = engine.run()
+    assert report["waiting"]["duplicated"] == 10
+    assert report["waiting"]["records"] == 100
+    assert engine.late is not None
+    engine.late.source = source(late + late[:5])
+    report = engine.run()
+    assert report["learned"] == report["waiting"]["matched"] == 100
+    assert report["waiting"]["labels"] == 5  # the second time there is no record any more
+
+
+def test_a_clock_that_jumps() -> None:
+    """A moment a year ahead makes what waits expire, and keeps nothing for a year."""
+    now = [1_000.0]
+    late = ListSource([], "y", "id")
+    engine = Engine(
+        ListSource([], "y", "id"), model(), labels=late,
+        waiting=Waiting(longest=60.0), clock=lambda: now[0],
+    )  # fmt: skip
+    for at in (1_000.0, 31_000_000.0, 1_010.0, 1_015.0, 1_100.0):
+        now[0] = at
+        engine.source = source([{"a": 1.0, "id": at}])
+        engine.run()
+    assert engine.late is not None
+    # 1,000 expired at the jump, and the three after it 60 seconds after the clock was right again.
+    assert engine.late.waiting.counts["expired"] == 4
+    assert [guess.at for guess in engine.late.waiting.records.values()] == [1_100.0]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped"])
+def test_a_damaged_checkpoint_is_replayed_from_the_one_before(tmp_path: Path, damage: str) -> None:
+    data = lines(tmp_path / "s.jsonl", [{k: r[k] for k in "abcy"} for r in rows(300)])
+    folder, out = tmp_path / "kept", tmp_path / "out.jsonl"
+
+    def run(records: int | None) -> Engine:
+        kept, sink = Checkpoints(folder), FileSink(out)
+        engine = Engine(
+            FileSource(data, label="y"), model(), sink=sink, checkpoints=kept, max_batch=10
+        )
+        engine.run(records)
+        sink.close()
+        kept.close()
+        return engine
+
+    run(100)
+    run(100)
+    last = max(folder.glob("checkpoint-*"))
+    content = bytearray(last.read_bytes())
+    if damage == "flipped":
+        content[len(content) // 2] ^= 4
+    last.write_bytes(content if damage == "flipped" else content[:-100])
+    engine = run(None)
+    told = next(e for e in engine.progress.events if e["kind"] == "checkpoint unreadable")
+    assert last.name in told["text"] and "done again" in told["text"]
+    assert everything(engine.model) == everything(learned(rows(300)))  # type: ignore[arg-type]
+    numbers = [json.loads(line)["number"] for line in out.read_text().splitlines()]
+    assert numbers == list(range(1, 301))
+
+
+FULL = """
+import resource, sys
+from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors.files import FileSource
+from stream_llsvm.engine.checkpoints import Checkpoints
+
+data, folder = sys.argv[1:]
+kept = Checkpoints(folder)
+before = kept.number
+engine = Engine(
+    FileSource(data, label="y"), LLSVMClassifier(), checkpoints=kept, every=0.0, max_batch=10
+)
+engine.run(100)
+good = kept.number
+unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, unlimited[1]))  # no file may be longer
+engine.run(100)
+kinds = [event["kind"] for event in engine.progress.events]
+assert engine.progress.counts["learned"] == 200
+assert kept.failures > 1 and kinds.count("checkpoint failed") == kept.failures, kinds
+assert kept.path(good).exists() and not list(kept.folder.glob(".model-*"))
+if sys.stdin.read() == "more":
+    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    engine.run()
+print(good, kept.number)
+"""
+
+
+@pytest.mark.parametrize("then", ["", "more"])
+def test_no_room_for_checkpoints(tmp_path: Path, then: str) -> None:
+    """The run goes on and says so; the last good checkpoint is good, the next has room again."""
+    data = lines(tmp_path / "s.jsonl", [{k: r[k] for k in "abcy"} for r in rows(300)])
+    folder = tmp_path / "kept"
+    command = [sys.executable, "-c", FULL, str(data), str(folder)]
+    done = subprocess.run(command, input=then, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    good, last = map(int, done.stdout.split())
+    kept = Checkpoints(folder)
+    found = next(kept.newest_first())
+    kept.close()
+    assert found.number == (last if then else good)
+    assert found.payload["progress"]["counts"]["learned"] == (300 if then else 100)
+
+
+@pytest.mark.parametrize("n", [30, 250])
+def test_records_that_never_have_a_label_are_told_of_once(n: int) -> None:
+    engine = Engine(ListSource(rows(n), label="lable", key="id"), model(), max_batch=20)
+    engine.run()
+    assert kinds(engine).count("no labels") == 1
+    text = engine.progress.events[0]["text"]
+    assert f"none of the first {min(n, 100)} records" in text
+    assert "The features are a, b, c, y" in text
+
+
+def test_a_label_now_and_then_is_enough() -> None:
+    data = rows(300)
+    for row in data[:60] + data[61:]:
+        del row["y"]
+    engine = Engine(source(data), model(), max_batch=20)
+    engine.run()
+    assert "no labels" not in kinds(engine)
+    later = Engine(source(data[61:]), model(), labels=source([]), max_batch=20)
+    later.run()
+    assert "no labels" not in kinds(later)

@@ -1,0 +1,105 @@
+"""compose.yaml cannot be run by a test; what it says can at least be read and compared."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+yaml = pytest.importorskip("yaml", reason="comes with the extra 'test'")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    return read
+
+
+def options_of(name: str) -> set[str]:
+    """Return the options of a command, as they are typed."""
+    import typer
+
+    from stream_llsvm.cli.app import app
+
+    group: Any = typer.main.get_command(app)
+    return {option for one in group.commands[name].params for option in one.opts}
+
+
+def test_what_is_used_is_there(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert {"kafka", "engine", "prometheus", "grafana"} <= set(services)
+    for service in services.values():
+        assert set(service.get("depends_on", {})) <= set(services)
+        assert {one["source"] for one in service.get("configs", [])} <= set(compose["configs"])
+        assert set(service.get("secrets", [])) <= set(compose["secrets"])
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            if not source.startswith("./"):
+                assert source in compose["volumes"]
+    used = {v.split(":")[0] for s in services.values() for v in s.get("volumes", [])}
+    assert set(compose["volumes"]) <= used
+
+
+def test_images_are_pinned_and_ports_are_this_machines_own(compose: dict[str, Any]) -> None:
+    for service in compose["services"].values():
+        if "image" in service:
+            assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+\.\d+", service["image"])
+        else:
+            assert service["build"] == "."
+        for port in service.get("ports", []):
+            assert re.fullmatch(r"127\.0\.0\.1:(\d+):\1", port)
+    assert re.search(
+        r"^FROM python:\d+\.\d+\.\d+-", (ROOT / "Dockerfile").read_text(), re.MULTILINE
+    )
+
+
+def test_kafka_is_the_one_that_tests_run_against(compose: dict[str, Any]) -> None:
+    from tools.kafka_broker import KAFKA
+
+    for name in ("kafka", "topics"):
+        assert compose["services"][name]["image"] == f"apache/kafka:{KAFKA}"
+
+
+@pytest.mark.parametrize("service", ["engine", "replay"])
+def test_commands_have_these_options(compose: dict[str, Any], service: str) -> None:
+    given = shlex.split(compose["services"][service]["command"])
+    assert {one for one in given if one.startswith("--")} <= options_of(given[0])
+
+
+def test_addresses_inside_are_services(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    inside = services["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert "INSIDE://kafka:19092" in inside
+    for service in ("engine", "replay"):
+        for address in re.findall(r"kafka://([^/]+)/", services[service]["command"]):
+            assert address == "kafka:19092"
+    prometheus = yaml.safe_load(compose["configs"]["prometheus"]["content"])
+    (job,) = prometheus["scrape_configs"]
+    (target,) = job["static_configs"][0]["targets"]
+    host, port = target.split(":")
+    assert f"127.0.0.1:{port}:{port}" in services[host]["ports"]
+    assert f"--dashboard 0.0.0.0:{port}" in services[host]["command"]
+    assert job["authorization"]["credentials_file"].rpartition("/")[2] in compose["secrets"]
+    (source,) = yaml.safe_load(compose["configs"]["datasource"]["content"])["datasources"]
+    assert source["url"].startswith("http://prometheus:")
+    (provider,) = yaml.safe_load(compose["configs"]["dashboards"]["content"])["providers"]
+    mounted = [v.split(":")[1] for v in services["grafana"]["volumes"]]
+    assert provider["options"]["path"] in mounted
+    assert services["grafana"]["environment"].keys() >= {"GF_SECURITY_ADMIN_PASSWORD"}
+
+
+def test_no_secret_is_written_down(compose: dict[str, Any]) -> None:
+    for service in compose["services"].values():
+        for name, value in service.get("environment", {}).items():
+            if "TOKEN" in name or "PASSWORD" in name:
+                assert value.startswith("${STREAM_LLSVM_TOKEN:?")
+
+
+def test_what_the_image_is_built_from_is_there() -> None:
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().split() if line[0] == "!"]
+    assert all((ROOT / name).exists() for name in kept)
+    assert {"connectors", "stream_llsvm", "pyproject.toml", "README.md", "LICENSE"} <= set(kept)
