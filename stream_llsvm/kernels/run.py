@@ -49,10 +49,8 @@ from stream_llsvm.kernels.state import (
     STANDARDIZE,
     TAUGHT,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, floats, integers
 
 ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 # Whole-model counters, and what scratch remembers of the last single row.
@@ -108,27 +106,23 @@ def run(
     width, chunk, columns_each = plan[0, WIDTH], plan[0, CHUNK], plan[0, COLUMNS]
     o = plan[0, FIRST_SECTION:]
     counters = doubles(state, o[0], 4)
-    statistics = doubles(state, o[1], width * STATISTICS).reshape(width, STATISTICS)
-    mixer = doubles(state, o[2], MIXER_ROWS * experts).reshape(MIXER_ROWS, experts)
-    facts = doubles(state, o[3], MEMBER_FACTS * members).reshape(MEMBER_FACTS, members)
+    statistics = doubles(state, o[1], (width, STATISTICS))
+    mixer = doubles(state, o[2], (MIXER_ROWS, experts))
+    facts = doubles(state, o[3], (MEMBER_FACTS, members))
     memo = integers(scratch, o[4], 4)
     last = doubles(scratch, o[5], width)
     last_columns = integers(scratch, o[6], width)
     z = floats(scratch, o[7], chunk * width)
     begins = integers(scratch, o[8], chunk + 1)
     lessons = integers(scratch, o[9], chunk)
-    scores = floats(scratch, o[10], chunk * experts * columns_each).reshape(
-        chunk, experts, columns_each
-    )
-    normal = doubles(scratch, o[11], experts * classes).reshape(experts, classes)
+    scores = floats(scratch, o[10], (chunk, experts, columns_each))
+    normal = doubles(scratch, o[11], (experts, classes))
     squares = doubles(scratch, o[12], experts)
-    part = doubles(scratch, o[13], 4 * classes).reshape(4, classes)
-    table = doubles(state, o[15], 2 * BINS).reshape(2, BINS)
+    part = doubles(scratch, o[13], (4, classes))
+    table = doubles(state, o[15], (2, BINS))
     places = plan[0, FORETOLD]
-    foretold = integers(scratch, o[16], places * ENTRY).reshape(places, ENTRY)
-    kept = floats(scratch, o[17], places * experts * columns_each).reshape(
-        places, experts, columns_each
-    )
+    foretold = integers(scratch, o[16], (places, ENTRY))
+    kept = floats(scratch, o[17], (places, experts, columns_each))
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0

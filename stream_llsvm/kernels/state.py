@@ -12,10 +12,6 @@ from column FIRST_SECTION on it says at which word each of its sections starts.
 
 from __future__ import annotations
 
-import numpy as np
-
-from stream_llsvm.kernels.jit import Array, kernel
-
 # Row 0: the model as a whole. Columns are the scores an expert gives: one a class, or a single one
 # for two classes. ``width`` counts the features there is room for. Then comes what learning
 # includes: a warm start teaches one after the other. ``redraws`` is how often members may be drawn
@@ -51,21 +47,3 @@ TAUGHT = 2
 
 FIRST_SECTION = 20
 PLAN_WIDTH = 52
-
-
-@kernel
-def floats(words: Array, start: int, size: int) -> Array:
-    """``size`` 4-byte floats that begin at word ``start``."""
-    return words[start : start + (size + 1) // 2].view(np.float32)[:size]
-
-
-@kernel
-def doubles(words: Array, start: int, size: int) -> Array:
-    """``size`` 8-byte floats that begin at word ``start``."""
-    return words[start : start + size]
-
-
-@kernel
-def integers(words: Array, start: int, size: int) -> Array:
-    """``size`` 8-byte integers that begin at word ``start``."""
-    return words[start : start + size].view(np.int64)

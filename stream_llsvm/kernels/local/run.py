@@ -62,10 +62,8 @@ from stream_llsvm.kernels.state import (
     OWN_EXPERTS,
     OWN_LANE,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, floats, integers
 
 #: Kinds from here on have an entry of their own: the one kernel knows nothing of them.
 GUESTS = 100
@@ -126,15 +124,12 @@ def run_guests(
     """Let the local members of this lane score a chunk of rows and learn it."""
     o = plan[0, FIRST_SECTION:]
     members = plan.shape[0] - 1
-    facts = doubles(state, o[_MEMBERS], MEMBER_FACTS * members).reshape(MEMBER_FACTS, members)
+    facts = doubles(state, o[_MEMBERS], (MEMBER_FACTS, members))
     chunk, width = plan[0, CHUNK], plan[0, WIDTH]
     z = floats(scratch, o[_Z], chunk * width)
     starts = integers(scratch, o[_STARTS], chunk + 1)
     lessons = integers(scratch, o[_LESSONS], chunk)
-    wide = plan[0, EXPERTS] * plan[0, COLUMNS]
-    scores = floats(scratch, o[_SCORES], chunk * wide).reshape(
-        chunk, plan[0, EXPERTS], plan[0, COLUMNS]
-    )
+    scores = floats(scratch, o[_SCORES], (chunk, plan[0, EXPERTS], plan[0, COLUMNS]))
     for member in range(1, plan.shape[0]):
         own = plan[member, KIND] == LOCAL_KIND and plan[member, OWN_LANE] == plan[0, LANE]
         if own and plan[member, OWN_EXPERTS] > 0 and facts[AWAKE, member - 1] > 0:
@@ -167,11 +162,11 @@ def run(
     settings = doubles(state, o[0], 4)
     running = doubles(state, o[1], 8)
     source = integers(state, o[2], 1)
-    facts = doubles(state, o[3], FACTS * window).reshape(FACTS, window)
-    store = floats(state, o[4], width * window).reshape(width, window)
-    mapped = floats(state, o[5], map_width * window).reshape(map_width, window)
-    matrix = floats(state, o[6], map_height * map_width).reshape(map_height, map_width)
-    published = floats(state, o[7], map_height * map_width).reshape(map_height, map_width)
+    facts = doubles(state, o[3], (FACTS, window))
+    store = floats(state, o[4], (width, window))
+    mapped = floats(state, o[5], (map_width, window))
+    matrix = floats(state, o[6], (map_height, map_width))
+    published = floats(state, o[7], (map_height, map_width))
     effort = doubles(state, o[8], map_width)
     memo = integers(scratch, o[9], 4)
     last = floats(scratch, o[10], width)
@@ -182,11 +177,11 @@ def run(
     distance = floats(scratch, o[17], window)
     least = floats(scratch, o[18], GROUPS)
     best = integers(scratch, o[19], GROUPS)
-    work = doubles(scratch, o[22], 4 * most_near).reshape(4, most_near)
+    work = doubles(scratch, o[22], (4, most_near))
     vote = doubles(scratch, o[27], classes)
-    gradient = floats(scratch, o[28], map_height * map_width).reshape(map_height, map_width)
+    gradient = floats(scratch, o[28], (map_height, map_width))
     kept = floats(scratch, o[29], columns)
-    rows = floats(scratch, o[30], 2 * width).reshape(2, width)
+    rows = floats(scratch, o[30], (2, width))
     seen = store if kind == PLAIN else mapped
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]
@@ -272,18 +267,16 @@ def score(
             out[0] = 1
         pulls[:] = 1
         return
-    points = floats(scratch, o[20], most_near * width).reshape(most_near, width)
-    gram = doubles(scratch, o[21], most_near * most_near).reshape(most_near, most_near)
-    work = doubles(scratch, o[22], 4 * most_near).reshape(4, most_near)
+    points = floats(scratch, o[20], (most_near, width))
+    gram = doubles(scratch, o[21], (most_near, most_near))
+    work = doubles(scratch, o[22], (4, most_near))
     words = STAMPS + most_near
     which = entry_of(places, facts[STAMP], entries)
-    made = integers(scratch, o[23], entries * words).reshape(entries, words)[which]
-    codes = integers(scratch, o[24], entries * machines).reshape(entries, machines)[which]
-    coefficients = doubles(scratch, o[25], entries * machines * most_near).reshape(
-        entries, machines, most_near
-    )[which]
+    made = integers(scratch, o[23], (entries, words))[which]
+    codes = integers(scratch, o[24], (entries, machines))[which]
+    coefficients = doubles(scratch, o[25], (entries, machines, most_near))[which]
     # The kernel's 1 / sigma^2 stands behind the biases.
-    biases = doubles(scratch, o[26], entries * (machines + 1)).reshape(entries, machines + 1)[which]
+    biases = doubles(scratch, o[26], (entries, machines + 1))[which]
     gather(seen, places, points)
     version = int(running[VERSION])
     if not stands(made, version, places, facts[STAMP]):

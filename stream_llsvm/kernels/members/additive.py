@@ -18,10 +18,8 @@ from stream_llsvm.kernels.state import (
     OWN_EXPERTS,
     RUNGS,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 KNOTS = OWN
 SEEN = 0
@@ -84,15 +82,15 @@ def run(
     running = doubles(state, o[1], 8)
     bias = floats(state, o[2], wide)
     mass = floats(state, o[3], width * knots)
-    weights = floats(state, o[4], width * knots * wide).reshape(width * knots, wide)
+    weights = floats(state, o[4], (width * knots, wide))
     touched = integers(scratch, o[5], 1)
     cells = integers(scratch, o[6], 2 * width)
     shares = floats(scratch, o[7], 2 * width)
-    sums = floats(scratch, o[8], 2 * wide).reshape(2, wide)
+    sums = floats(scratch, o[8], (2, wide))
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = scores[q, first : first + experts].reshape(wide)
+        out = flat(scores[q, first : first + experts])
         if not scored:
             touched[0] = hats(x, at, knots, cells, shares)
             score_cells(weights, bias, cells[: touched[0]], shares, out)

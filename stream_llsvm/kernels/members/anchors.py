@@ -70,10 +70,8 @@ from stream_llsvm.kernels.state import (
     OWN_EXPERTS,
     RUNGS,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 __all__ = [
     "ANCHOR_STEP",
@@ -135,22 +133,20 @@ def run(
     running = doubles(state, o[1], 8)
     hits = doubles(state, o[2], experts)
     raw_scale = doubles(state, o[3], rungs)
-    positions = floats(state, o[4], n_all * width).reshape(n_all, width)
-    facts = floats(state, o[5], 4 * machines).reshape(4, machines)
-    keep = floats(state, o[6], machines * rungs).reshape(machines, rungs)
+    positions = floats(state, o[4], (n_all, width))
+    facts = floats(state, o[5], (4, machines))
+    keep = floats(state, o[6], (machines, rungs))
     gain = floats(state, o[7], machines)
-    weights = floats(state, o[8], machines * wide * machine_width).reshape(
-        machines, wide, machine_width
-    )
-    biases = floats(state, o[9], machines * wide).reshape(machines, wide)
+    weights = floats(state, o[8], (machines, wide, machine_width))
+    biases = floats(state, o[9], (machines, wide))
     near = integers(scratch, o[10], reach)
     found = integers(scratch, o[11], 1)
-    shares = floats(scratch, o[12], 4 * reach).reshape(4, reach)
-    heights = floats(scratch, o[13], reach * wide).reshape(reach, wide)
-    sums = floats(scratch, o[14], 3 * wide).reshape(3, wide)
+    shares = floats(scratch, o[12], (4, reach))
+    heights = floats(scratch, o[13], (reach, wide))
+    sums = floats(scratch, o[14], (3, wide))
     products = floats(scratch, o[15], n_all)
     solved = k_all if row[CODING] == RECONSTRUCTION else 0
-    gram = doubles(scratch, o[16], solved * (solved + 1)).reshape(solved, solved + 1)
+    gram = doubles(scratch, o[16], (solved, solved + 1))
     distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
     push, step, etas = sums[0], sums[1], sums[2]
     averaged = experts == 2 * rungs
@@ -160,7 +156,7 @@ def run(
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = scores[q, first : first + experts].reshape(wide)
+        out = flat(scores[q, first : first + experts])
         x_norm = np.float32(0)
         for i in range(x.size):
             x_norm += x[i] * x[i]

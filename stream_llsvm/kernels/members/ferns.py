@@ -26,10 +26,8 @@ from stream_llsvm.kernels.state import (
     RUNGS,
     TAUGHT,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 FERNS, DEPTH, KEPT = range(OWN, OWN + 3)
 SEEN = 0
@@ -147,17 +145,17 @@ def run(
     settings = doubles(state, o[0], STEPS + rungs)
     running = doubles(state, o[1], 8)
     source = integers(state, o[2], 1)
-    features = integers(state, o[3], n_ferns * depth).reshape(n_ferns, depth)
-    thresholds = floats(state, o[4], n_ferns * depth).reshape(n_ferns, depth)
-    facts = doubles(state, o[5], 2 * n_ferns).reshape(2, n_ferns)
-    recent = floats(state, o[6], kept * width).reshape(kept, width)
+    features = integers(state, o[3], (n_ferns, depth))
+    thresholds = floats(state, o[4], (n_ferns, depth))
+    facts = doubles(state, o[5], (2, n_ferns))
+    recent = floats(state, o[6], (kept, width))
     bias = floats(state, o[7], wide)
     mass = floats(state, o[8], n_cells)
-    weights = floats(state, o[9], n_cells * wide).reshape(n_cells, wide)
+    weights = floats(state, o[9], (n_cells, wide))
     dense = floats(scratch, o[10], width)
     cells = integers(scratch, o[11], n_ferns)
     shares = floats(scratch, o[12], n_ferns)
-    sums = floats(scratch, o[13], 2 * wide).reshape(2, wide)
+    sums = floats(scratch, o[13], (2, wide))
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     judge = (rungs // 2 + (rungs if experts > rungs else 0)) * columns
     stride = 1 + width // WIDE
@@ -170,7 +168,7 @@ def run(
         x = z[starts[q] : starts[q + 1]]
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
         drawn = n_ferns if running[SEEN] >= FIRST_DRAW and width > 0 else 0
-        out = scores[q, first : first + experts].reshape(wide)
+        out = flat(scores[q, first : first + experts])
         narrow = at.size > 0 or x.size < width
         if narrow:
             for t in range(x.size):

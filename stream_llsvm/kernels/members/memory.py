@@ -27,10 +27,8 @@ from stream_llsvm.kernels.state import (
     RELEVANCE,
     TAUGHT,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, floats, integers
 
 WINDOW, LEARNS_METRIC = range(OWN, OWN + 2)
 #: How many of the nearest each expert asks.
@@ -258,8 +256,8 @@ def run(
     effort = doubles(state, o[2], width)
     ruler = floats(state, o[3], width)
     norms = floats(state, o[4], window)
-    facts = doubles(state, o[5], 3 * window).reshape(3, window)
-    store = floats(state, o[6], width * window).reshape(width, window)
+    facts = doubles(state, o[5], (3, window))
+    store = floats(state, o[6], (width, window))
     found = integers(scratch, o[7], 1)
     near_all = integers(scratch, o[8], NEAREST)
     nearest_all = floats(scratch, o[9], NEAREST)
@@ -270,7 +268,7 @@ def run(
     best = integers(scratch, o[14], NEAREST)
     dense = floats(scratch, o[15], width)
     factors = floats(scratch, o[16], width)
-    votes = doubles(scratch, o[17], len(VOTERS) * classes).reshape(len(VOTERS), classes)
+    votes = doubles(scratch, o[17], (len(VOTERS), classes))
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     pause = 1 + NEAREST * width // METRIC_BUDGET
     clock = doubles(state, plan[0, FIRST_SECTION + COUNTERS], 4)[TAUGHT]
