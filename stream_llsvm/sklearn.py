@@ -32,6 +32,7 @@ from stream_llsvm.learners.committee import CommitteeClassifier as _Committee
 from stream_llsvm.learners.ferns import FernsClassifier as _Ferns
 from stream_llsvm.learners.lcc import LCCClassifier as _LCC
 from stream_llsvm.learners.llsvm import LLSVMClassifier as _LLSVM
+from stream_llsvm.learners.local_svm import LocalSVMClassifier as _LocalSVM
 from stream_llsvm.learners.memory import MemoryClassifier as _Memory
 from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.pegasos import PegasosClassifier as _Pegasos
@@ -55,6 +56,7 @@ __all__ = [
     "FernsClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LocalSVMClassifier",
     "MemoryClassifier",
     "PegasosClassifier",
     "SAPLClassifier",
@@ -345,6 +347,19 @@ class CSVMClassifier(StreamClassifier, learner=_CSVM):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> CSVMClassifier(n_clusters=3).fit(X, y).score(X, y)
+    0.9...
+
+    """
+
+
+class LocalSVMClassifier(StreamClassifier, learner=_LocalSVM):
+    """A small SVM among the neighbours of each query: `stream_llsvm.LocalSVMClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> LocalSVMClassifier().fit(X, y).score(X, y)
     0.9...
 
     """

@@ -57,7 +57,10 @@ def merged(memories: Sequence[Memory], weights: Sequence[float]) -> Memory:
         elif isinstance(member, Remembered):
             remembered.merge(member, parts, own)
         else:
-            raise ValueError(f"it is not known how to merge members of the kind {member.name}")
+            raise ValueError(
+                f"a member {member.name!r} cannot be merged: merge models without it, or keep one "
+                "of these"
+            )
     return new
 
 

@@ -95,11 +95,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _events(self, query: dict[str, list[str]]) -> None:
         server, mine = self.server, queue.Queue[bytes | None]()
-        server.resumed.extend(query.get("last", []))
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         server._listeners.append(mine)
+        # Told last: what is sent from now on reaches this connection.
+        server.resumed.extend(query.get("last", []))
         try:
             if server.first is not None:
                 self.wfile.write(_message(server.first, "frame"))

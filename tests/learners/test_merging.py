@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from river import datasets
 
-from stream_llsvm import CommitteeClassifier, LLSVMClassifier, MemoryClassifier, load_model
+from stream_llsvm import (
+    CommitteeClassifier,
+    LLSVMClassifier,
+    LocalSVMClassifier,
+    MemoryClassifier,
+    load_model,
+)
 from stream_llsvm.features import FeatureSpace
 from stream_llsvm.kernels.members import memory as remembering
 from stream_llsvm.labels import LabelSpace
@@ -19,7 +25,10 @@ from stream_llsvm.learners.merging import _brought_to
 from stream_llsvm.merging.memories import merged
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
-KINDS = pytest.mark.parametrize("kind", ALL_LEARNERS)
+# What a query's small SVM was solved from cannot be averaged.
+KINDS = pytest.mark.parametrize(
+    "kind", [kind for kind in ALL_LEARNERS if kind is not LocalSVMClassifier]
+)
 
 
 def parted(kind: type[LocalClassifier], n: int = 3, **options: Any) -> list[LocalClassifier]:
@@ -234,6 +243,12 @@ def test_anchors_that_are_not_shared_are_refused() -> None:
     c = taught(LLSVMClassifier(**options), records(5))
     with pytest.raises(ValueError, match="has 5 anchors in one model and 12 in another"):
         a.merge([c])
+
+
+def test_a_local_svm_cannot_be_merged() -> None:
+    first, *others = parted(LocalSVMClassifier)
+    with pytest.raises(ValueError, match="'local:70' cannot be merged"):
+        first.merge(others)
 
 
 def test_other_kinds_and_options_are_refused() -> None:
