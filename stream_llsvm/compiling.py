@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from stream_llsvm.kernels.local.run import run_guests
 from stream_llsvm.kernels.run import run
+
+#: What to call when kernels are about to be compiled, by the thread that has to wait for them.
+listening: list[Callable[[], object]] = []
 
 _told = False
 
@@ -30,6 +34,8 @@ def announce(guests: bool = False) -> None:
         file=sys.stderr,
         flush=True,
     )
+    for one in list(listening):
+        one()
 
 
 def _missing(kernel: Any) -> bool:

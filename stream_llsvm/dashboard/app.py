@@ -31,6 +31,7 @@ log = logging.getLogger("stream_llsvm")
 BODY = 1_000_000  # bytes
 SLOW = 10.0  # seconds for a body to come
 SILENT = 10.0  # seconds without a turn after which a run is not well
+COMPILING = 300.0  # the same while kernels are compiled
 _FRESH = 1.0  # seconds
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
@@ -110,7 +111,8 @@ class Page:
     async def _health(self, request: Request) -> Response:
         look, silent = self._monitor.look, self._monitor.silent_for
         state = "starting" if look is None else look.status.state
-        well = state == "stopped" or (state != "failed" and silent < SILENT)
+        allowed = COMPILING if state == "compiling" else SILENT
+        well = state == "stopped" or (state != "failed" and silent < allowed)
         told = {"ok": well, "state": state, "silent_for": round(silent, 3)}
         return _json(told, 200 if well else 503)
 

@@ -13,7 +13,7 @@ from stream_llsvm.dashboard.plain import text
 from stream_llsvm.engine.waiting import DELAYS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-STATES = ("starting", "running", "waiting", "recovering", "stopped", "failed")
+STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")
 _PREFIX = "stream_llsvm_"
 _VIEWS = ("windowed", "fading", "cumulative")
 _MOST = 100  # values of one label

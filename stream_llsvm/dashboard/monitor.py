@@ -6,8 +6,10 @@ import logging
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+from stream_llsvm import compiling
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details
@@ -20,6 +22,10 @@ log = logging.getLogger("stream_llsvm")
 OFTEN = 0.25  # seconds between two looks
 BUSY = 0.5  # the same while the run is busy, and between two copies of the model
 OVER = ("stopped", "failed")
+_COMPILES = (
+    "The kernels are being compiled, once on this machine, which takes about half a minute. "
+    "The first records wait for it."
+)
 _IDLE = 2.0  # seconds without a record after which a run is waiting
 _PATIENCE = 3.0  # seconds for which a question counts as somebody watching
 _SHARE = 100  # looking may cost this part of the time
@@ -71,6 +77,8 @@ class Monitor:
         self._late = (0, 0.0)
         self._rate, self._rated = 0.0, (time.monotonic(), -1)
         self._worked = 0.0
+        self._engine: Engine | None = None
+        self._ours: int | None = None  # the thread that runs the engine
 
     @property
     def watched(self) -> bool:
@@ -107,6 +115,8 @@ class Monitor:
         self._become("starting")
         self.want()  # the first batch may compile for long: there is something to show meanwhile
         self._look(engine)
+        self._engine, self._ours = engine, threading.get_ident()
+        compiling.listening.append(self._compiles)
 
     def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Count what a batch cost, and keep it for a moment."""
@@ -131,6 +141,8 @@ class Monitor:
 
     def ended(self, engine: Engine, error: BaseException | None) -> None:
         """Look for the last time, at everything."""
+        if self._compiles in compiling.listening:
+            compiling.listening.remove(self._compiles)
         if error is None:
             self._become("stopped")
         else:
@@ -141,6 +153,15 @@ class Monitor:
             self._look(engine)
         except Exception:  # the run has died of something; that is what is to be told
             log.exception("the last look at the run")
+
+    def _compiles(self) -> None:
+        """Say why nothing will happen for a while; the model is not looked at, it is being made."""
+        if self.look is None or self._engine is None or threading.get_ident() != self._ours:
+            return
+        self._become("compiling", _COMPILES)
+        number = self._engine.progress.next_number()
+        self.look = replace(self.look, id=number, time=time.time(), status=self._status)
+        self.came.set()
 
     def _judge(self, engine: Engine, now: float) -> None:
         source = engine.source

@@ -94,6 +94,23 @@ def test_it_shows_a_run_until_it_is_stopped(number: signal.Signals, code: int) -
         assert "records/s" in out
 
 
+def test_ctrl_c_twice_leaves_while_kernels_compile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    with demo() as running:
+        wait_for(lambda: running.get("healthz")["state"] == "compiling")
+        assert running.get("healthz")["ok"]
+        assert "kernels are being compiled" in running.snapshot()["status"]["text"]
+        running.process.send_signal(signal.SIGINT)
+        assert running.process.stderr is not None
+        while "Ctrl-C again" not in running.process.stderr.readline():
+            assert running.process.poll() is None
+        _, _, err = running.end(signal.SIGINT)
+        assert running.process.returncode == -signal.SIGINT
+        assert "Traceback" not in err
+
+
 def test_the_pace_is_kept() -> None:
     with demo("--rate", 200) as running:
         wait_for(lambda: running.records() > 0)

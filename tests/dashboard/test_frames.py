@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from river import base, dummy, naive_bayes
 
-from stream_llsvm import CommitteeClassifier, EngineError
+from stream_llsvm import CommitteeClassifier, EngineError, compiling
+from stream_llsvm.dashboard.look import Status
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.waiting import Waiting
-from tests.dashboard.live import Fed, Live, live, rows, wait_for
+from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for
 
 STATUS = {
     "state", "since", "text", "model", "source", "records", "predicted", "learned", "rate", "lag",
@@ -22,7 +24,7 @@ STATUS = {
 POINT = {
     "id", "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
     "kappa", "kappa_m", "kappa_t", "log_loss", "predict_p50", "predict_p95", "predict_p99",
-    "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members",
+    "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "point", "scores", "window", "confusion", "lag", "labels", "events",
@@ -319,6 +321,41 @@ def test_a_snapshot_before_the_run_begins_is_refused(monkeypatch: pytest.MonkeyP
         assert run.get("/healthz").json()["state"] == "starting"
         assert run.get("/api/history").json() == {"points": {}, "events": []}
         run.client.close()
+
+
+def test_a_run_that_compiles_says_so_and_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stream_llsvm.compiling._told", False)
+    monkeypatch.setattr("stream_llsvm.compiling._missing", lambda kernel: True)
+    with live() as run, stream(run.page.address) as events:
+        events.until(lambda frame: frame["status"]["state"] == "waiting")
+        run.source.feed(rows(50))
+        frame = events.until(lambda frame: frame["status"]["state"] == "compiling")
+        check(frame)
+        assert "The kernels are being compiled" in frame["status"]["text"]
+        frame = events.until(lambda frame: frame["status"]["records"] == 50)
+        assert frame["status"]["state"] == "running"
+        assert frame["status"]["text"] == ""
+    assert not compiling.listening
+
+
+@pytest.mark.parametrize(("state", "silent", "well"), [
+    ("running", 9.0, True), ("running", 11.0, False),
+    ("compiling", 11.0, True), ("compiling", 301.0, False),
+    ("stopped", 1e6, True), ("failed", 0.0, False),
+])  # fmt: skip
+def test_compiling_may_take_longer(
+    state: str, silent: float, well: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with live() as run:
+        wait_for(lambda: run.page.monitor.look)
+        run.finish()
+        monitor = run.page.monitor
+        assert monitor.look is not None
+        monitor.look = replace(monitor.look, status=Status(state, 0.0))
+        monkeypatch.setattr(type(monitor), "silent_for", silent)
+        answer = run.get("/healthz")
+        assert answer.status_code == (200 if well else 503)
+        assert answer.json()["ok"] is well
 
 
 def test_there_is_something_to_show_before_the_first_batch_is_through() -> None:

@@ -75,8 +75,8 @@ export function follow(page, changed) {
   };
 
   setInterval(() => {
-    const over = ["stopped", "failed"].includes(page.frame?.status?.state);
-    if (stream && !over && performance.now() - heard > SILENT) lost();
+    const quiet = ["stopped", "failed", "compiling"].includes(page.frame?.status?.state);
+    if (stream && !quiet && performance.now() - heard > SILENT) lost();
   }, 1_000);
   begin();
 }

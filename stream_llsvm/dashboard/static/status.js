@@ -4,7 +4,7 @@ import { byId, el, fill, mark, say, shown } from "page/dom.js";
 import { clock, compact, count, percent, span, tail } from "page/numbers.js";
 
 const WORDS = {
-  connecting: "Connecting", starting: "Starting", running: "Running", waiting: "Waiting for records",
+  connecting: "Connecting", starting: "Starting", compiling: "Compiling kernels", running: "Running", waiting: "Waiting for records",
   recovering: "Recovering", stopped: "Stopped", failed: "Failed", lost: "Connection lost",
   recorded: "Recorded", silent: "No news",
 };
@@ -21,7 +21,7 @@ export function statusPanel(page) {
     say(byId("state-word"), WORDS[state] ?? state);
     say(byId("state-since"), since ? `since ${clock(since)}` : "");
     shown(byId("trouble"), Boolean(trouble));
-    say(byId("trouble"), trouble);
+    mark(say(byId("trouble"), trouble), "data-state", state);
     if (!status) return;
     const source = status.source || "a stream";
     mark(say(byId("source"), tail(source, 36)), "title", source);
@@ -50,6 +50,7 @@ function told(page, status) {
   }
   if (!status) return { state: "connecting", since: null, trouble: "" };
   const quiet = (performance.now() - page.heard) / 1000;
+  if (status.state === "compiling") return { state: status.state, since: status.since, trouble: status.text };
   if (!ENDED.includes(status.state) && quiet > 3 && !document.hidden) {
     return { state: "silent", since: now - quiet, trouble: `The run has said nothing for ${span(quiet)}.` };
   }
