@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, Self
+
+from stream_llsvm.cli.group import INTERRUPTED
 
 _SHOW_CURSOR = b"\x1b[?25h"
 
@@ -15,10 +19,13 @@ _SHOW_CURSOR = b"\x1b[?25h"
 class Stopping:
     """While it is a context, signals call what is to stop, and the first is remembered.
 
+    A thread hears them, since Python's own handlers wait for what the main thread is in: a kernel,
+    or a compiler that takes half a minute.
+
     Parameters
     ----------
     stop
-        Called, from a signal handler.
+        Called by that thread.
 
     Attributes
     ----------
@@ -33,25 +40,42 @@ class Stopping:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
+        self._ear, self._mouth = os.pipe()
+        os.set_blocking(self._mouth, False)
+        self._woken = signal.set_wakeup_fd(self._mouth, warn_on_full_buffer=False)
+        self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
+        self._thread.start()
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._came)
+            self._before[number] = signal.signal(number, _came)
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, before in self._before.items():
             signal.signal(number, before)
+        signal.set_wakeup_fd(self._woken)
+        os.close(self._mouth)  # the thread has heard all that came, and ends
+        self._thread.join()
+        os.close(self._ear)
 
-    def _came(self, number: int, frame: FrameType | None) -> None:
-        # The next Ctrl-C is the system's to handle: Python's handlers wait for a kernel to return.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        if self.by is None and number == signal.SIGINT:
-            if sys.stderr.isatty():
-                os.write(2, _SHOW_CURSOR)
-            os.write(2, b"stopping after this batch; Ctrl-C again leaves at once\n")
-        self.by = self.by or signal.Signals(number).name
-        self.again()
+    def _listen(self) -> None:
+        while heard := os.read(self._ear, 1):
+            if heard[0] not in self._before:
+                continue
+            if self.by is not None and heard[0] == signal.SIGINT:
+                os._exit(INTERRUPTED)
+            if self.by is None and heard[0] == signal.SIGINT:
+                shown = _SHOW_CURSOR if sys.stderr.isatty() else b""
+                with contextlib.suppress(OSError):
+                    os.write(2, shown + b"stopping after this batch; Ctrl-C again leaves at once\n")
+            self.by = self.by or signal.Signals(heard[0]).name
+            self.again()
 
     def again(self) -> None:
         """Ask once more, if it was asked: a run that had just begun may not have heard."""
         if self.by is not None:
             self._stop()
+
+
+def _came(number: int, frame: FrameType | None) -> None:
+    # From here on the next Ctrl-C is the system's to handle: nothing can hold that up.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
