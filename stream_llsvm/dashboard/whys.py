@@ -30,7 +30,9 @@ class Whys:
     ) -> list[dict[str, Any]]:
         """Return what is known of them, newest first; ``member`` is the one on the map."""
         if member != self._member:
-            self._kept, self._member = [], member
+            # They still say what was answered and why; only the anchors are of another map.
+            self._kept = [(key, why | {"anchors": []}) for key, why in self._kept]
+            self._member = member
         done = {key for key, _ in self._kept}
         begin, fresh = time.perf_counter(), list[tuple[tuple[int, str], dict[str, Any]]]()
         for one in reversed(recent[-MOST:]):
