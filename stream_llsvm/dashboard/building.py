@@ -140,7 +140,7 @@ class Builder:
 
     def _seen_of_the_model(self, look: Look) -> dict[str, Any] | None:
         """Return what is to be shown of the model, None if it is not time, or there is nothing."""
-        begin = time.monotonic()
+        begin, worked = time.monotonic(), time.thread_time()
         over = look.status.state in OVER
         if look.details is None or not (over or begin >= self._next_view):
             return None
@@ -150,7 +150,7 @@ class Builder:
                 seen = self._view.look(model, recent)
         except NothingLearnedError:
             return None
-        cost = time.monotonic() - begin
+        cost = time.thread_time() - worked
         self._next_view = begin + max(BUSY, _SHARE * cost)
         self._model = seen or self._model
         return seen

@@ -28,7 +28,8 @@ _COMPILES = (
 )
 _IDLE = 2.0  # seconds without a record after which a run is waiting
 _PATIENCE = 3.0  # seconds for which a question counts as somebody watching
-_SHARE = 100  # looking may cost this part of the time
+_SHARE = 100  # looking may cost this part of the thread's time, and copying the model another
+_LONGEST = 1.0  # seconds between two looks, even if they cost more than that
 _RECENT = 200  # records
 _SMOOTH = 0.3
 
@@ -44,7 +45,8 @@ class Monitor:
     """An observer that looks at a run some times a second.
 
     Nothing here waits, and all that is kept is bounded. A look costs at most a hundredth of the
-    time: where one takes long, the next comes later. The model is copied only if somebody watches.
+    time: where one takes long, the next comes later. The model is copied only if somebody watches;
+    a large one is copied less often, which does not make the other numbers any older.
 
     Attributes
     ----------
@@ -182,6 +184,7 @@ class Monitor:
         watched = self.watched
         if watched and begin >= self._next_copy:
             self._copy(engine, begin)
+        worked = time.thread_time()
         self._count_late(engine)
         busy = self._worked > 0.5 * (begin - self._rated[0])
         known = counted(engine)
@@ -196,8 +199,8 @@ class Monitor:
             details=details(engine, self._recent) if watched else None,
             **known,
         )
-        cost = time.monotonic() - begin
-        self._next_look = begin + max(self.pace, BUSY if busy else OFTEN, _SHARE * cost)
+        wait = min(_LONGEST, _SHARE * (time.thread_time() - worked))
+        self._next_look = begin + max(self.pace, BUSY if busy else OFTEN, wait)
         self.came.set()
 
     def _copy(self, engine: Engine, begin: float) -> None:
@@ -207,14 +210,15 @@ class Monitor:
             return
         if self.copied is not None and self.copied.learned == learned:
             return
+        worked = time.thread_time()
         try:
             self.copied = Copied(copy_of(engine.model), learned)
         except Exception as error:  # a model of river's that cannot be copied
             log.warning("the model cannot be copied for the live page: %s", error)
             self._next_copy = float("inf")
             return
-        cost = time.monotonic() - begin
-        self._next_copy = begin + max(BUSY if ours else 1.0, _SHARE * cost)
+        wait = _SHARE * (time.thread_time() - worked)
+        self._next_copy = begin + max(BUSY if ours else 1.0, wait)
 
     def _count_late(self, engine: Engine) -> None:
         if engine.late is None:

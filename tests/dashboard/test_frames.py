@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import threading
+import time
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from river import base, dummy, naive_bayes
 
 from stream_llsvm import CommitteeClassifier, EngineError, compiling
-from stream_llsvm.dashboard.look import Status
+from stream_llsvm.dashboard.look import Status, copy_of
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.waiting import Waiting
 from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for
@@ -85,6 +87,8 @@ def test_a_run_with_labels() -> None:
         assert frame["point"]["windowed"] == scores["windowed"]["accuracy"]
         assert sum(frame["point"]["members"]) == pytest.approx(1)
         assert len(frame["point"]["members"]) == len(frame["model"]["mixture"])
+        now, past = frame["model"]["mixture"], frame["point"]["steps"]
+        assert [len(one["steps"]) for one in now] == [len(each) for each in past]
         weights = [member["weight"] for member in frame["model"]["mixture"]]
         assert frame["point"]["members"] == pytest.approx(weights, abs=0.2)
         assert sorted(frame["confusion"]["classes"]) == ["c0", "c1"]
@@ -356,6 +360,29 @@ def test_compiling_may_take_longer(
         answer = run.get("/healthz")
         assert answer.status_code == (200 if well else 503)
         assert answer.json()["ok"] is well
+
+
+def test_a_model_that_is_slow_to_copy_holds_up_no_other_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied = []
+
+    def slowly(model: Any) -> Any:
+        copied.append(time.monotonic())
+        end = time.thread_time() + 0.2
+        while time.thread_time() < end:
+            pass
+        return copy_of(model)
+
+    monkeypatch.setattr("stream_llsvm.dashboard.monitor.copy_of", slowly)
+    with live(rows(50)) as run, stream(run.page.address) as events:
+        events.until(lambda frame: frame["model"])
+        seen: list[float] = []
+        while len(seen) < 8:
+            run.source.feed(rows(20))
+            seen.append(events.until(lambda frame: True)["time"])
+        assert max(b - a for a, b in pairwise(seen)) < 5.0
+        assert len(copied) == 1  # the next is due twenty seconds later
 
 
 def test_there_is_something_to_show_before_the_first_batch_is_through() -> None:
