@@ -59,6 +59,10 @@ class Asked:
                     f"{self.shown} answers {error.code} {error.reason}{why}"
                 ) from None
         except URLError as error:
+            if isinstance(error.reason, ConnectionRefusedError):
+                raise MistakeError(
+                    f"nothing answers at {self.shown}: is there a run with --dashboard?"
+                ) from None
             raise MistakeError(f"{self.shown}: {one_line(_reason(error))}") from None
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise MistakeError(f"{self.shown}: {one_line(error)}") from None

@@ -201,7 +201,7 @@ def test_top_wants_an_address(address: str) -> None:
 def test_top_says_that_nobody_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    assert "refused" in refused("top", f"localhost:{port}")
+    assert "is there a run with --dashboard?" in refused("top", f"localhost:{port}")
 
 
 def test_top_shows_no_control_characters() -> None:
