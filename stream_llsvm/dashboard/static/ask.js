@@ -5,6 +5,7 @@ import { brief } from "page/numbers.js";
 import { tellWhy } from "page/telling.js";
 
 const MOST = 24;
+const ORDER = new Intl.Collator("en", { numeric: true });
 
 /** Make the form; the function returned draws it, and returns the answer that is shown. */
 export function askPanel(page) {
@@ -14,8 +15,10 @@ export function askPanel(page) {
 
   const latest = () => page.model?.whys?.find((why) => why.values?.length)?.values ?? null;
   const write = (values) => {
-    record = values;
-    const some = values.slice(0, MOST);
+    // By name, so that a field stays in its place; of many features, those that added most.
+    const first = values.slice(0, MOST).sort(([a], [b]) => ORDER.compare(a, b));
+    record = [...first, ...values.slice(MOST)];
+    const some = record.slice(0, MOST);
     const fields = fill(byId("ask-fields"), some.length, () =>
       el("label", {}, el("span"), el("input", { type: "number", step: "any" })));
     some.forEach(([name, value], i) => {
