@@ -191,6 +191,8 @@ class MemberReport:
         records.
     worth
         How much greater the log loss of the whole would be without it; fading alike.
+    experts
+        What the weights are of, in their order: `"step 4"`, `"step 4, averaged"`, `"5 nearest"`.
 
     """
 
@@ -200,6 +202,7 @@ class MemberReport:
     log_loss: float
     accuracy: float
     worth: float
+    experts: tuple[str, ...] = ()
 
 
 def mixture_of(memory: Memory) -> list[MemberReport]:
@@ -214,6 +217,7 @@ def mixture_of(memory: Memory) -> list[MemberReport]:
             log_loss=float(facts[OWN_LOSS, i]),
             accuracy=float(facts[OWN_ACCURACY, i]),
             worth=float(facts[WORTH, i]),
+            experts=tuple(member.expert_names(*memory.shape)),
         )
         for i, member in enumerate(memory.members)
     ]

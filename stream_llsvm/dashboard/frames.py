@@ -10,7 +10,7 @@ import numpy as np
 from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.latency import Counts, quantile
 from stream_llsvm.dashboard.look import Details, Look, Table
-from stream_llsvm.dashboard.plain import text
+from stream_llsvm.dashboard.plain import number, text
 from stream_llsvm.engine.waiting import DELAYS
 
 CLASSES = 40
@@ -51,6 +51,7 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "lag": total_lag(look),
         "rejected": look.rejected,
         "members": [share for _, share in look.members],
+        "steps": [[number(share) for share in each] for each in look.steps],
     }
 
 

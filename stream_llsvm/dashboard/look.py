@@ -85,6 +85,7 @@ class Look:
     window: int
     scores: dict[str, dict[str, float]]
     members: list[tuple[str, float]]
+    steps: list[list[float]]
     moves: int
     predict: Histogram
     learn: Histogram
@@ -99,6 +100,7 @@ class Look:
 def counted(engine: Engine) -> dict[str, Any]:
     """Return the part of a look that is cheap: counts, scores, what the members are worth."""
     progress, kept = engine.progress, engine.checkpoints
+    members, steps = trust_of(engine.model)
     return {
         "time": time.time(),
         "model": type(engine.model).__name__,
@@ -110,7 +112,8 @@ def counted(engine: Engine) -> dict[str, Any]:
         "classes": progress.classes.labels,
         "window": progress.scores.window,
         "scores": progress.scores.report(len(progress.classes)),
-        "members": trust_of(engine.model),
+        "members": members,
+        "steps": steps,
         "moves": _moves(engine.model),
         "checkpoint": engine.made,
         "failing": kept is not None and kept.failing,
@@ -144,13 +147,16 @@ def features_of(model: base.Classifier) -> int:
     return len(model._features.names) if isinstance(model, LocalClassifier) else 0
 
 
-def trust_of(model: base.Classifier) -> list[tuple[str, float]]:
-    """Return each member's name and its share of the mixer's weights; empty for other models."""
-    if not isinstance(model, LocalClassifier):
-        return []
-    sizes = [(one.name, sum(map(abs, one.weights))) for one in model.mixture]
-    total = max(sum(size for _, size in sizes), 1e-12)
-    return [(name, size / total) for name, size in sizes]
+def trust_of(model: base.Classifier) -> tuple[list[tuple[str, float]], list[list[float]]]:
+    """Return each member's name and share of the mixer's weights, and that of each of its steps.
+
+    A step whose scores the mixer turns round has a share below 0. Both are empty for other models.
+    """
+    reports = model.mixture if isinstance(model, LocalClassifier) else []
+    total = max(sum(abs(w) for one in reports for w in one.weights), 1e-12)
+    steps = [[w / total for w in one.weights] for one in reports]
+    sizes = (sum(map(abs, each)) for each in steps)
+    return list(zip((one.name for one in reports), sizes, strict=True)), steps
 
 
 def _moves(model: base.Classifier) -> int:

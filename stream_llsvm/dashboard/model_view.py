@@ -113,7 +113,10 @@ def mixture_parts(mixture: Sequence[MemberReport]) -> list[dict[str, Any]]:
             "accuracy": number(report.accuracy),
             "log_loss": number(report.log_loss),
             "worth": number(report.worth),
-            "steps": [number(weight / total) for weight in report.weights],
+            "steps": [
+                [text(name), number(weight / total)]
+                for name, weight in zip(report.experts, report.weights, strict=True)
+            ],
         }
         for report in mixture
     ]

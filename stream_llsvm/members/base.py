@@ -18,6 +18,10 @@ class Plain:
 
     n_anchors = 0
 
+    def expert_names(self, width: int, columns: int) -> list[str]:
+        """Return what people call each of its scores: nothing, if there is only one."""
+        return [""]
+
     def place(
         self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
     ) -> None:
@@ -114,6 +118,11 @@ class Stepping(Plain):
     def experts(self, width: int, columns: int) -> int:
         """Return how many scores per column it gives."""
         return len(self.rungs(width, columns)) * self.copies
+
+    def expert_names(self, width: int, columns: int) -> list[str]:
+        """Return what people call each of its scores: the step size, and if it is averaged."""
+        kinds = ("", ", averaged")[: self.copies]
+        return [f"step {s:g}{kind}" for kind in kinds for s in self.rungs(width, columns)]
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
         """Return which experts of the old shape (width, columns) are those of the new one."""

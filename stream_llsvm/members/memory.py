@@ -45,6 +45,10 @@ class Remembered(Plain):
         """Return how many scores per column it gives."""
         return len(kernel.VOTERS) if self.length(width) > 0 else 0
 
+    def expert_names(self, width: int, columns: int) -> list[str]:
+        """Return what people call each of its scores: how many vote."""
+        return [f"{n} nearest" for n in kernel.VOTERS][: self.experts(width, columns)]
+
     def cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record."""
         return self.length(width) * width + min(kernel.METRIC_BUDGET, kernel.NEAREST * width)

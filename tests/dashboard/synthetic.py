@@ -22,6 +22,8 @@ HOSTILE = [
     "line\nbreak",
 ]
 
+STEPS = ("step 4", "step 4, averaged")
+
 
 class Run:
     """A run that never was: ``frame(i)`` is what the page would have got at its i-th look."""
@@ -74,6 +76,7 @@ class Run:
             "learn_p95": waits[1],
             "learn_p99": waits[2],
             "members": [w / sum(weights) for w in weights],
+            "steps": [[0.75 * w / sum(weights), -0.25 * w / sum(weights)] for w in weights],
         }
         if self.labelled:
             point |= {
@@ -209,7 +212,7 @@ class Run:
                     "accuracy": 0.85 + 0.01 * j,
                     "log_loss": 0.3 - 0.01 * j,
                     "worth": 0.02 * j,
-                    "steps": [0.1, 0.2],
+                    "steps": list(zip(STEPS, point["steps"][j], strict=True)),
                 }
                 for j, (name, weight) in enumerate(zip(self.members, point["members"], strict=True))
             ],

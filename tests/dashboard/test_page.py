@@ -161,6 +161,28 @@ def test_without_labels_each_panel_says_what_it_waits_for(browser: Browser) -> N
         assert not faults
 
 
+def test_the_steps_of_a_member_over_time(browser: Browser) -> None:
+    run = Run()
+    with replaying(run.history(200)) as server, opened(browser, server.address) as (page, faults):
+        shown(server, page, run.frame(200))
+        chart, legend = page.locator("#members-chart"), page.locator("#steps-legend")
+        expect(chart).to_have_attribute("data-points", "201")
+        assert not legend.is_visible()
+        choice = page.get_by_label("Weights over time")
+        choice.select_option(label=f"Steps of {run.members[1]}")
+        expect(legend.locator("button")).to_have_count(2)
+        expect(chart.locator("canvas")).to_have_count(1)
+        share = run.point(200)["steps"][1]
+        told = legend.locator("output").all_inner_texts()
+        assert told == [f"{100 * share[0]:.1f}%", f"{100 * share[1]:.1f}%"]
+        assert "of anchors:30 over time" in (chart.get_attribute("aria-label") or "")
+        choice.select_option(label="Members")
+        expect(legend).not_to_be_visible()
+        expect(chart.locator("canvas")).to_have_count(1)
+        photographed(page, "steps")
+        assert not faults
+
+
 def test_a_new_class_is_marked(browser: Browser) -> None:
     run = Run(["old", "young"])
     with replaying() as server, opened(browser, server.address) as (page, _):
@@ -175,6 +197,7 @@ def test_the_state_is_told_in_words(browser: Browser) -> None:
     run = Run()
     with replaying() as server, opened(browser, server.address) as (page, _):
         words = [
+            ("compiling", "Compiling kernels"),
             ("waiting", "Waiting for records"),
             ("recovering", "Recovering"),
             ("stopped", "Stopped"),
@@ -183,7 +206,9 @@ def test_the_state_is_told_in_words(browser: Browser) -> None:
         for i, (state, word) in enumerate(words):
             shown(server, page, run.frame(10 + i, state=state, text="the disk is full"))
             expect(page.locator("#state-word")).to_have_text(word)
-            assert page.locator("#trouble").is_visible() == (state in ("recovering", "failed"))
+            assert page.locator("#trouble").is_visible() == (
+                state in ("compiling", "recovering", "failed")
+            )
         expect(page.locator("#trouble")).to_contain_text("The run failed: the disk is full")
         expect(page.locator("#state-word")).to_have_attribute("role", "status")
 

@@ -23,11 +23,20 @@ export class LineChart {
     mark(box, "role", "img");
     mark(box, "aria-label", label);
     box.style.setProperty("height", `${height}px`);
-    new ResizeObserver(() => {
+    this.sized = new ResizeObserver(() => {
       const width = box.clientWidth;
       if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height });
-    }).observe(box);
-    document.addEventListener("themechange", () => this.plot?.redraw(false));
+    });
+    this.sized.observe(box);
+    this.themed = () => this.plot?.redraw(false);
+    document.addEventListener("themechange", this.themed);
+  }
+
+  /** Leave the box to another chart. */
+  remove() {
+    this.sized.disconnect();
+    document.removeEventListener("themechange", this.themed);
+    this.plot?.destroy();
   }
 
   /** Show these: x, a list of values for each series, marks [{at, kind, text}]. */
@@ -176,6 +185,12 @@ export class Legend {
 /** Bounds of what cannot be below nothing. */
 export function fromZero(_, high) {
   return [0, high > 0 ? high * 1.1 : 1];
+}
+
+/** Bounds of what may be below nothing. */
+export function ofSigned(low, high) {
+  const [least, most] = [Math.min(0, low ?? 0), Math.max(0, high ?? 0)];
+  return least === most ? [0, 1] : [least * 1.1, most * 1.1];
 }
 
 /** Bounds of what spans several powers of ten. */

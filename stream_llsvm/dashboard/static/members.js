@@ -1,6 +1,6 @@
 // Whom the model believes, which features count, and whether its numbers are sound.
 
-import { LineChart } from "page/charts.js";
+import { Legend, LineChart, ofSigned } from "page/charts.js";
 import { byId, el, empty, fill, mark, say, shown, style, table } from "page/dom.js";
 import { brief, bytes, count, fixed, percent, short } from "page/numbers.js";
 import { classColour } from "page/palette.js";
@@ -11,38 +11,73 @@ const MOST = 64;
 /** Draw the members' weights, their scores, the relevance of features and the health. */
 export function membersPanel(page) {
   const panel = byId("members");
+  const choice = byId("members-of");
   let chart = null;
-  let drawn = 0;
+  let legend = null;
+  let drawn = "";
+  choice.addEventListener("change", () => page.redraw());
   return () => {
     const model = page.model;
     const mixture = (model?.mixture ?? []).slice(0, MOST);
     const none = !model || (!mixture.length && !model.health);
     empty(panel, none);
     if (none) return;
-    const lines = Math.min(LINES, mixture.length);
+    choices(choice, mixture);
+    const of = Number(choice.value || -1); // -1: all members
+    const lines = of < 0 ? ofMembers(page, mixture) : ofSteps(page, mixture[of], of);
     const alone = mixture.length < 2;
-    shown(byId("members-chart"), !alone);
+    shown(byId("members-chart"), lines.length > 1);
+    shown(choice, choice.options.length > 1);
     shown(byId("members-alone"), alone);
+    shown(byId("steps-legend"), of >= 0 && lines.length > 1);
     say(byId("members-alone"), alone ? "This model has one member: it decides alone." : "");
-    if (!alone) {
-      if (drawn !== lines) {
-        chart?.plot?.destroy();
+    if (lines.length > 1) {
+      const key = JSON.stringify([of, lines.map(({ name }) => name)]);
+      if (drawn !== key) {
+        chart?.remove();
         chart = new LineChart(byId("members-chart"), {
-          series: mixture.slice(0, lines).map((member, i) => ({
-            name: member.name, colour: () => classColour(i), width: 1.75 })),
+          series: lines,
           form: (value) => percent(value, 0),
-          label: "Weight of each member over time. The table below has the numbers.",
+          bounds: of < 0 ? undefined : ofSigned,
+          label: of < 0 ? "Weight of each member over time. The table below has the numbers."
+            : `Weight of each step of ${mixture[of].name} over time.`,
         });
-        drawn = lines;
+        legend = new Legend(byId("steps-legend"), chart, (value) => percent(value));
+        drawn = key;
       }
       const view = page.view();
-      chart.draw(view, Array.from({ length: lines }, (_, i) =>
-        page.points.members[i] ? page.points.values(page.points.members[i], view.places) : view.x.map(() => null)));
+      const values = lines.map(({ column }) =>
+        column ? page.points.values(column, view.places) : view.x.map(() => null));
+      chart.draw(view, values);
+      if (of >= 0) legend.draw(values);
     }
     mixtureTable(mixture);
     relevance(model.relevance ?? []);
     health(model.health);
   };
+}
+
+/** What may be drawn: all members, or the steps of one that has several. */
+function choices(node, mixture) {
+  const some = mixture.map((member, i) => [i, member]).filter(([, { steps }]) => (steps ?? []).length > 1);
+  const told = [...(mixture.length > 1 ? [[-1, "Members"]] : []),
+    ...some.map(([i, { name }]) => [i, `Steps of ${brief(name, 28)}`])];
+  const options = fill(node, told.length, () => el("option"));
+  told.forEach(([value, text], at) => mark(say(options[at], text), "value", value));
+}
+
+function ofMembers(page, mixture) {
+  return mixture.slice(0, LINES).map((member, i) => ({
+    name: member.name, colour: () => classColour(i), width: 1.75, column: page.points.members[i] }));
+}
+
+/** The raw weights' steps are drawn in full, the averaged ones' dashed. */
+function ofSteps(page, member, i) {
+  const names = (member?.steps ?? []).slice(0, LINES).map(([name], j) => name || `step ${j + 1}`);
+  const raw = names.filter((name) => !name.endsWith(", averaged")).length;
+  return names.map((name, j) => ({
+    name, colour: () => classColour(j % raw), width: 1.75, dash: j < raw ? undefined : [5, 4],
+    column: page.points.steps.get(`${i} ${j}`) }));
 }
 
 function mixtureTable(mixture) {
@@ -72,7 +107,7 @@ function relevance(all) {
 function health(told) {
   const facts = told ? [
     ["Weight norm", short(told.weight_norm), "length of all weights together"],
-    ["Margin violations", percent(told.violations), "of the latest records made the model step"],
+    ["Margin violations", percent(told.violations), "of the latest records: the truth was given less than 73%"],
     ["Non-finite numbers", count(told.non_finite), "must be 0", told.non_finite > 0],
     ["Anchor moves", count(told.anchor_moves), "steps that anchors have taken"],
     ["Size of the model", bytes(told.state_bytes), "does not grow with the stream"],

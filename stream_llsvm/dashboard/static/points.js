@@ -7,6 +7,7 @@ export const COLUMNS = [
   "lag", "rejected",
 ];
 const MOST_MEMBERS = 64;
+const MOST_STEPS = 12; // of a member
 const DRAWN = 800; // points of a line
 const FRESH = 1000; // so many of the latest are never thinned
 
@@ -17,6 +18,7 @@ export class Points {
     this.length = 0;
     this.columns = new Map(COLUMNS.map((name) => [name, new Float64Array(capacity).fill(NaN)]));
     this.members = [];
+    this.steps = new Map(); // by "member step", both as numbers
     this.gap = 0.25; // seconds between two of the older points
   }
 
@@ -37,6 +39,12 @@ export class Points {
     this.members.forEach((column, i) => {
       column[at] = weights[i] ?? NaN;
     });
+    for (const column of this.steps.values()) column[at] = NaN;
+    (point.steps ?? []).slice(0, MOST_MEMBERS).forEach((each, i) => each.slice(0, MOST_STEPS).forEach((weight, j) => {
+      const key = `${i} ${j}`;
+      if (!this.steps.has(key)) this.steps.set(key, new Float32Array(this.capacity).fill(NaN));
+      this.steps.get(key)[at] = weight ?? NaN;
+    }));
     return true;
   }
 
@@ -53,7 +61,12 @@ export class Points {
 
   /** One point, as it was added. */
   point(i) {
-    const point = { members: this.members.map((column) => column[i]) };
+    const point = { members: this.members.map((column) => column[i]), steps: [] };
+    for (const [key, column] of this.steps) {
+      const [member, step] = key.split(" ").map(Number);
+      (point.steps[member] ??= [])[step] = column[i];
+    }
+    point.steps = Array.from(point.steps, (each) => Array.from(each ?? []));
     for (const [name, column] of this.columns) point[name] = column[i];
     return point;
   }
@@ -67,7 +80,7 @@ export class Points {
       this.gap *= 2;
       kept = spaced(times, fresh, this.gap);
     }
-    for (const column of [...this.columns.values(), ...this.members]) {
+    for (const column of [...this.columns.values(), ...this.members, ...this.steps.values()]) {
       kept.forEach((from, to) => {
         column[to] = column[from];
       });
