@@ -51,7 +51,7 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "lag": total_lag(look),
         "rejected": look.rejected,
         "members": [share for _, share in look.members],
-        "steps": [[number(share) for share in each] for each in look.steps],
+        "steps": [[number(share, 3) for share in each] for each in look.steps],
     }
 
 
