@@ -183,6 +183,7 @@ class Impatient(H11Protocol):
     """HTTP that hangs up on those who say nothing, and on the many."""
 
     most = MOST + _BEYOND
+    _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, unless there are far too many."""
@@ -190,15 +191,25 @@ class Impatient(H11Protocol):
         if len(self.connections) > self.most:
             transport.abort()
             return
-        self._waiting = self.loop.call_later(_SPEECHLESS, self._hang_up)
+        self._wait()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request: it may take no longer than the first."""
+        super().on_response_complete()
+        if not self.transport.is_closing():
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         super().connection_lost(exc)
-        waiting = getattr(self, "_waiting", None)
-        if waiting is not None:
-            waiting.cancel()
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    def _wait(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+        self._waiting = self.loop.call_later(_SPEECHLESS, self._hang_up)
 
     def _hang_up(self) -> None:
-        if self.cycle is None:
+        if self.cycle is None or self.cycle.response_complete:
             self.transport.close()

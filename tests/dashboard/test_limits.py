@@ -6,9 +6,10 @@ import http.client
 import resource
 import socket
 import threading
+import time
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
 import pytest
@@ -82,6 +83,30 @@ def test_when_many_watch_frames_become_rarer() -> None:
         wait_for(lambda: run.page.monitor.pace >= 0.9)
         stack.close()
         wait_for(lambda: len(run.page.feed) == 0)
+
+
+@pytest.mark.parametrize("asked_before", [0, 1, 3])
+def test_who_sends_a_request_drop_by_drop_is_hung_up_on(
+    asked_before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_llsvm.dashboard.serving._SPEECHLESS", 1.0)
+    with live() as run, ExitStack() as stack:
+        client = connected(run, stack)
+        for _ in range(asked_before):
+            client.sendall(HEALTH)
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += client.recv(10_000)
+        client.settimeout(0.1)
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n")
+        end = time.monotonic() + 60
+        with suppress(ConnectionError):  # or it ends without a word
+            while time.monotonic() < end:
+                client.sendall(b"X-More: to come\r\n")
+                with suppress(TimeoutError):
+                    assert client.recv(1) == b""
+                    break
+        assert time.monotonic() < end
 
 
 def test_clients_that_come_and_go_leave_nothing_behind() -> None:
