@@ -31,6 +31,7 @@ from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.observing import Observer
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reading import ReadAhead
+from stream_llsvm.engine.recoveries import Recoveries
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.unlabelled import Unlabelled
@@ -109,7 +110,7 @@ class Engine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
-        self.observers: list[Observer] = [Unlabelled(), *observers]
+        self.observers: list[Observer] = [Unlabelled(), Recoveries(), *observers]
         self.position: Position | None = None
         self._again_from: Position | None = None
         self.made: Made | None = None  # the last checkpoint

@@ -270,6 +270,8 @@ def test_what_state_a_run_is_in() -> None:
         source.feed(rows(10, seed=1))
         frame = run.until(lambda frame: frame["status"]["state"] == "running")
         assert frame["status"]["since"] > since
+        kinds = [event["kind"] for event in frame["events"]]
+        assert kinds.count("recovering") == kinds.count("reconnected") == 1
         assert run.get("/healthz").json()["ok"] is True
         run.finish()
         frame = run.until(lambda frame: frame["status"]["state"] == "stopped")
