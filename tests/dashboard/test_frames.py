@@ -384,7 +384,8 @@ def test_a_model_that_is_slow_to_copy_holds_up_no_other_number(
             run.source.feed(rows(20))
             seen.append(events.until(lambda frame: True)["time"])
         assert max(b - a for a, b in pairwise(seen)) < 5.0
-        assert len(copied) == 1  # the next is due twenty seconds later
+        # The next copy is due twenty seconds later.
+        assert all(b - a > 15 for a, b in pairwise(copied))
 
 
 def test_there_is_something_to_show_before_the_first_batch_is_through() -> None:
