@@ -107,7 +107,8 @@ def test_ctrl_c_twice_leaves_while_kernels_compile(
         while "Ctrl-C again" not in running.process.stderr.readline():
             assert running.process.poll() is None
         _, _, err = running.end(signal.SIGINT)
-        assert running.process.returncode == -signal.SIGINT
+        # The system ends it, or, while the compiler has the main thread, who hears the signals.
+        assert running.process.returncode in (-signal.SIGINT, 130)
         assert "Traceback" not in err
 
 
