@@ -18,6 +18,8 @@ OURS = {
     "memory": "MemoryClassifier",
     "ferns": "FernsClassifier",
     "local": "LocalSVMClassifier",
+    "csvm": "CSVMClassifier",
+    "pegasos": "PegasosClassifier",
 }
 
 # Measured once with MOA's learners through CapyMOA 0.15.1, each record predicted before it was
