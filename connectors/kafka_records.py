@@ -27,7 +27,7 @@ def quicken(consumer: Any) -> bool:
 
     Returns False, and changes nothing, if this is a kafka-python that is made differently inside.
     """
-    fetcher = getattr(consumer, "_fetcher", None)
+    fetcher: Any = getattr(consumer, "_fetcher", None)
     slow = getattr(fetcher, "PartitionRecords", None)
     if slow is None or not all(hasattr(slow, name) for name in _NEEDED):
         log.info("this kafka-python is not known; its own, slower way to unpack records is used")
@@ -42,6 +42,8 @@ def _quick(slow: Any) -> Any:
     from kafka.errors import CorruptRecordError
 
     class Quick(slow):  # type: ignore[misc]
+        leader_epoch: int
+
         def _unpack_records(self, tp: Any, records: Any, *_: object) -> Iterator[Any]:
             committed = self.isolation_level == IsolationLevel.READ_COMMITTED
             batch = records.next_batch()
@@ -50,8 +52,12 @@ def _quick(slow: Any) -> Any:
                 last = batch
                 if self.check_crcs and not batch.validate_crc():
                     raise CorruptRecordError(f"{tp}@{batch.base_offset}: wrong checksum of a batch")
-                if batch.magic != 2:
-                    raise CorruptRecordError(f"{tp}: messages of format {batch.magic}, not 2")
+                if batch.magic < 2:  # written for a broker older than 0.11
+                    for record in _old(tp, self.leader_epoch, batch):
+                        self.next_fetch_offset = record.offset + 1
+                        yield record
+                    batch = records.next_batch()
+                    continue
                 self.leader_epoch = batch.leader_epoch
                 if self._hidden(batch, committed) or batch.is_control_batch:
                     self.next_fetch_offset = batch.next_offset
@@ -62,7 +68,7 @@ def _quick(slow: Any) -> Any:
                     self.records_read += batch.records_count
                     self.bytes_read += batch.size_in_bytes
                 batch = records.next_batch()
-            if last is not None:  # what was compacted away at its end need not be fetched again
+            if last is not None and last.magic == 2:  # it may have lost its last to compaction
                 self.next_fetch_offset = last.next_offset
             self.drain()
 
@@ -77,6 +83,21 @@ def _quick(slow: Any) -> Any:
             return bool(self._is_batch_aborted(batch))
 
     return Quick
+
+
+def _old(tp: Any, epoch: int, batch: Any) -> Iterator[Any]:
+    """Give the records of a batch in an older format, as kafka-python reads them."""
+    from kafka.consumer.fetcher import ConsumerRecord
+    from kafka.errors import CorruptRecordError
+
+    for one in batch:
+        if not one.validate_crc():
+            raise CorruptRecordError(f"{tp}@{one.offset}: wrong checksum of a record")
+        sizes = [-1 if part is None else len(part) for part in (one.key, one.value)]
+        yield ConsumerRecord(
+            tp.topic, tp.partition, epoch, one.offset, one.timestamp, one.timestamp_type,
+            one.key, one.value, one.headers, one.checksum, *sizes, -1,
+        )  # fmt: skip
 
 
 def unpacked(topic: str, partition: int, batch: Any) -> Iterator[Any]:
