@@ -21,6 +21,7 @@ from stream_llsvm.connectors.kafka_client import (
     advertised,
     wait_for_topics,
 )
+from stream_llsvm.connectors.kafka_records import quicken
 from stream_llsvm.connectors.messages import message_codec, text_or_bytes
 
 log = logging.getLogger("stream_llsvm.kafka")
@@ -250,7 +251,9 @@ class KafkaSource:
             "max_partition_fetch_bytes": 4 << 20,
             "metrics_enabled": False,
         }
-        return KafkaConsumer(**(tuned | config | fixed))
+        consumer = KafkaConsumer(**(tuned | config | fixed))
+        quicken(consumer)
+        return consumer
 
     def _partitions(self) -> list[Any]:
         """Return the partitions to read, in order."""

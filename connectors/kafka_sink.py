@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.connectors.base import Position, Rejected, Result, SinkError
+from stream_llsvm.connectors.kafka_bundles import Bundles, Message, coded
 from stream_llsvm.connectors.kafka_client import KafkaTroubleError, Settings, wait_for_topics
 
 log = logging.getLogger("stream_llsvm.kafka")
 
+_FEW = 16  # results, which are sent one by one and may share a batch with those of the next write
+_BUNDLE = 2_000  # results that are made into messages at once
 _MOST_OPEN = 20_000  # results handed over and not acknowledged: kafka-python sets no limit itself
 _FENCED = ("ProducerFencedError", "InvalidProducerEpochError", "ProducerFenced")
 
@@ -27,6 +30,7 @@ class _Sender:
         self.settings = settings
         self._more = dict(more)
         self._producer: Any = None
+        self._bundled: bool | None = None  # whether this kafka-python takes bundles
         self.forget()
 
     def forget(self) -> None:
@@ -55,7 +59,7 @@ class _Sender:
     def _make(self, config: dict[str, Any]) -> Any:
         from kafka import KafkaProducer
 
-        tuned = {"linger_ms": 5, "batch_size": 1 << 16, "metrics_enabled": False}
+        tuned = {"linger_ms": 1, "batch_size": 1 << 16, "metrics_enabled": False}
         fixed = {"acks": "all", "enable_idempotence": True}
         return KafkaProducer(**(tuned | config | fixed | self._more))
 
@@ -65,6 +69,29 @@ class _Sender:
         future.add_both(self._ended.append)
         self.open += 1
         return future
+
+    def send_all(self, messages: Sequence[Message]) -> bool:
+        """Hand over many messages; returns False if that must be done one by one."""
+        producer = self.ready()
+        if self._bundled is None:
+            self._bundled = Bundles.possible(producer)
+        bundles = Bundles(producer, self._ended) if self._bundled else None
+        longest = 0 if bundles is None else bundles.longest
+        if bundles is None or any(one.size > longest for one in messages):
+            return False
+        places: dict[int, list[Message]] = {}
+        only = producer._metadata.partitions_for_topic(self.topic)
+        if only is not None and len(only) == 1:
+            places[min(only)] = list(messages)
+        else:
+            for one in messages:
+                key, value, _ = one
+                part = producer._partition(self.topic, None, key, value, key, value)
+                places.setdefault(part, []).append(one)
+        for part, mine in places.items():
+            bundles.send(self.topic, part, mine)
+            self.open += len(mine)
+        return True
 
     def settle(self, timeout: float) -> None:
         """Return when everything sent is acknowledged; raise SinkError if something is not."""
@@ -181,20 +208,37 @@ class KafkaSink:
             self._check()
             if not self._begun:
                 self.begin()
-        model = [] if self.model_version is None else [("model", self.model_version.encode())]
         from kafka.errors import KafkaError
 
-        for place, key, label, prediction, proba in results:
-            where = str(place)
-            message = {"place": where, "key": key, "label": label, "prediction": prediction}
-            message["proba"] = None if proba is None else {_plain(k): p for k, p in proba.items()}
-            value = self._dumps(message, default=_as_text, option=self._how)
-            try:
-                self._sender.send(_as_key(key), value, [("source", where.encode()), *model])
-            except KafkaError as error:
-                raise self._failed(error) from None
-            if self._sender.open >= _MOST_OPEN:
-                self.flush()
+        try:
+            for first in range(0, len(results), _BUNDLE):
+                self._write(results[first : first + _BUNDLE])
+                if self._sender.open >= _MOST_OPEN:
+                    self.flush()
+        except KafkaError as error:
+            raise self._failed(error) from None
+
+    def _write(self, results: Sequence[Result]) -> None:
+        model = [] if self.model_version is None else [("model", self.model_version.encode())]
+        ready = [self._message(one) for one in results]
+        if len(ready) > _FEW:
+            more = [
+                Message(key, value, coded([("source", where), *model]))
+                for key, value, where in ready
+            ]
+            if self._sender.send_all(more):
+                return
+        for key, value, where in ready:
+            self._sender.send(key, value, [("source", where), *model])
+
+    def _message(self, result: Result) -> tuple[bytes | None, bytes, bytes]:
+        """Return a message's key, its value, and its record's place."""
+        place, key, label, prediction, proba = result
+        where = str(place)
+        message = {"place": where, "key": key, "label": label, "prediction": prediction}
+        message["proba"] = None if proba is None else {_plain(k): p for k, p in proba.items()}
+        value = self._dumps(message, default=_as_text, option=self._how)
+        return _as_key(key), value, where.encode()
 
     def flush(self) -> None:
         """Return when everything taken is acknowledged, and raise SinkError if anything failed.

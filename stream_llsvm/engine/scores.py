@@ -48,6 +48,7 @@ class Scores:
         self._sums = np.zeros(4)
         self._fading = np.zeros(4)
         self._faded = 0.0
+        self._counts = np.zeros(0, dtype=np.int64)  # of each class
         self._last = -1
 
     def update(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
@@ -91,8 +92,8 @@ class Scores:
 
     def class_counts(self) -> Codes:
         """Return how many records of each class there were."""
-        counts = getattr(self, "_counts", np.zeros(0, dtype=np.int64))
-        return np.pad(counts, (0, len(self.confusion) - len(counts)))
+        more = len(self.confusion) - len(self._counts)
+        return np.pad(self._counts, (0, more)) if more else self._counts
 
     def windowed_confusion(self) -> Codes:
         """Return (truth, predicted) counts over the window."""
@@ -122,12 +123,12 @@ class Scores:
         }
 
     def payload(self) -> dict[str, Any]:
-        """Return everything, as plain values."""
+        """Return everything, as plain values; nothing in it changes with further updates."""
         return {
-            "window": self.window, "n": self.n, "confusion": self.confusion,
-            "counts": self.class_counts(), "recent": self._recent,
-            "recent_hits": self._recent_hits, "sums": self._sums, "fading": self._fading,
-            "faded": self._faded, "last": self._last,
+            "window": self.window, "n": self.n, "confusion": self.confusion.copy(),
+            "counts": self.class_counts().copy(), "recent": self._recent.copy(),
+            "recent_hits": self._recent_hits.copy(), "sums": self._sums.copy(),
+            "fading": self._fading.copy(), "faded": self._faded, "last": self._last,
         }  # fmt: skip
 
     @classmethod

@@ -8,11 +8,13 @@ import random
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.kafka import KafkaSource
+from stream_llsvm.connectors.kafka_sink import KafkaSink
 from stream_llsvm.connectors.messages import message_codec
 from tests.connectors.kafka_support import Kafka, until
 
@@ -160,3 +162,28 @@ def test_a_partition_added_while_running_is_learned_too(kafka: Kafka) -> None:
         source.close()
     assert engine.report()["learned"] == len(good)
     assert engine.position == {topic: {"0": 100, "1": len(good) - 100}}
+
+
+def answers_are(kafka: Kafka, topic: str, number: int) -> bool:
+    return len(answered(kafka, topic)) == number
+
+
+def test_a_record_is_answered_without_waiting_for_more(kafka: Kafka) -> None:
+    """Not for a full batch, not for a checkpoint, and not for the end of the run."""
+    topic, target = kafka.topic(), kafka.topic()
+    good = [one for one in values(10) if not one.startswith(b"{poison")]
+    sink = KafkaSink(target, kafka.servers)
+    source = KafkaSource(topic, kafka.servers, codec=message_codec(label="label"))
+    engine = Engine(source, LLSVMClassifier(n_anchors=10, n_neighbors=3), sink=sink, max_batch=5000)
+    run = threading.Thread(target=engine.run)
+    run.start()
+    try:
+        for n, one in enumerate(good, start=1):
+            kafka.send(topic, [one])
+            until(partial(answers_are, kafka, target, n), what="the answer")
+            assert run.is_alive()
+    finally:
+        engine.stop()
+        run.join(30)
+        source.close()
+        sink.close()

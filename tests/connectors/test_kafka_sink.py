@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import uuid
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from stream_llsvm.connectors.base import Place, Result, SinkError
 from stream_llsvm.connectors.kafka import KafkaSource
+from stream_llsvm.connectors.kafka_bundles import Bundles
 from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters, KafkaSink
 from tests.connectors.kafka_support import Kafka, numbers, read, reject, result, value
 from tools.kafka_broker import Broker
@@ -52,6 +54,71 @@ def test_order_and_number(kafka: Kafka) -> None:
         sink.write([result(n) for n in range(start, start + 1000)])
     sink.close()
     assert shown(kafka, topic) == [f"in/0@{n}" for n in range(5000)]
+
+
+@pytest.mark.parametrize("number", [17, 3_000])
+@pytest.mark.parametrize("bundled", [True, False])
+def test_many_at_once_are_what_they_are_one_by_one(
+    kafka: Kafka, number: int, bundled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also with a kafka-python that takes no bundles: the same messages at the same places."""
+    many, single = kafka.topic(4), kafka.topic(4)
+    results = [result(n, None if n == 7 else "é" * (n % 90)) for n in range(number)]
+    results[5] = result(5, "k" * 70_000)  # which no batch of the usual size takes
+    if not bundled:
+        monkeypatch.setattr(Bundles, "possible", lambda _: False)
+    for topic, at_once in ((many, number), (single, 1)):
+        with contextlib.closing(KafkaSink(topic, kafka.servers, model_version="v1")) as sink:
+            for first in range(0, number, at_once):
+                sink.write(results[first : first + at_once])
+            sink.flush()
+    found, expected = (
+        [(r.partition, r.key, r.value, r.headers) for r in kafka.everything(topic) if r.key]
+        for topic in (many, single)
+    )
+    assert sorted(found) == sorted(expected)
+    for part in range(4):
+        mine, its = ([one for one in rows if one[0] == part] for rows in (found, expected))
+        assert mine == its
+    assert len(kafka.everything(many)) == number
+    times = [one.timestamp for one in kafka.everything(many)]
+    assert max(times) - min(times) < 60_000 and min(times) > 1.6e12
+
+
+def test_what_is_too_large_together_is_sent_in_parts(kafka: Kafka) -> None:
+    topic = kafka.topic(max_message_bytes=4000)
+    with contextlib.closing(KafkaSink(topic, kafka.servers)) as sink:
+        sink.write([result(n) for n in range(300)])
+        sink.flush()
+    assert shown(kafka, topic) == [f"in/0@{n}" for n in range(300)]
+
+
+def test_how_many_of_many_do_not_arrive_is_said(kafka: Kafka) -> None:
+    """With a record that is too large by itself, kafka-python gives up all behind it."""
+    topic = kafka.topic(max_message_bytes=4000)
+    sink = KafkaSink(topic, kafka.servers)
+    sink.write([result(n, "k" * 9000 if n == 50 else None) for n in range(200)])
+    with pytest.raises(SinkError, match="150 records did not arrive"):
+        sink.flush()
+    assert shown(kafka, topic) == [f"in/0@{n}" for n in range(50)]
+    sink.write([result(n) for n in range(200, 300)])
+    sink.flush()
+    assert shown(kafka, topic)[50:] == [f"in/0@{n}" for n in range(200, 300)]
+    sink.close()
+
+
+def test_many_in_a_transaction(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    sink = KafkaSink(topic, kafka.servers, transactional_id=f"tx-{uuid.uuid4().hex[:8]}")
+    sink.write([result(n) for n in range(500)])
+    sink.flush()
+    assert shown(kafka, topic) == []
+    sink.abort()
+    sink.write([result(n) for n in range(500, 900)])
+    sink.commit()
+    sink.write([result(n) for n in range(900, 1000)])
+    sink.close()  # an open transaction is taken back
+    assert shown(kafka, topic) == [f"in/0@{n}" for n in range(500, 900)]
 
 
 def test_what_does_not_arrive_is_said(kafka: Kafka) -> None:

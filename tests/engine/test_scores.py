@@ -106,3 +106,13 @@ def test_scores_go_on_where_they_were_kept() -> None:
 
 def test_nothing_is_reported_of_nothing() -> None:
     assert Scores().report() == {}
+
+
+def test_what_a_checkpoint_holds_does_not_change_any_more() -> None:
+    """It is written by a thread of its own, while the run goes on."""
+    truth, told, p = stream(3, 300, 3)
+    scores = scored([], truth[:200], told[:200], p[:200])
+    payload = scores.payload()
+    before = dumps(payload)
+    scores.update(truth[200:], told[200:], p[200:])
+    assert dumps(payload) == before
