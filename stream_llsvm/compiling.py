@@ -6,23 +6,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stream_llsvm.kernels.local.run import run_guests
 from stream_llsvm.kernels.run import run
+from stream_llsvm.lanes import GUEST_KERNELS, Guests
 
 _told = False
 
 
-def announce(guests: bool = False) -> None:
+def announce(guests: Guests = ()) -> None:
     """Print one line, once, if the compiled kernels are not in numba's cache yet.
 
     Parameters
     ----------
     guests
-        Whether members with a kernel of their own will need it.
+        The kinds of members that will need a kernel of their own.
 
     """
     global _told  # noqa: PLW0603  # once per process is the point
-    if _told or not (_missing(run) or (guests and _missing(run_guests))):
+    if _told or not (_missing(run) or any(_missing(GUEST_KERNELS[kind]) for kind in guests)):
         return
     _told = True
     print(
