@@ -26,6 +26,7 @@ Plan = NDArray[np.int64]
 #: Kernels of their own, by the kind of member.
 GUEST_KERNELS: dict[int, Any] = {LOCAL_KIND: run_guests, LANDMARKS_KIND: run_landmarks}
 Guests = tuple[int, ...]
+_STAGES = at.PREPARE, at.MEMBERS, at.FINISH
 
 
 class Rows(NamedTuple):
@@ -79,7 +80,7 @@ def run_in_stages(
                 end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
             part = rows if end - begin == n else rows.part(begin, end)
             # The very plan, since a copy for each stage would cost a row more than its members.
-            for stage in (at.PREPARE, at.MEMBERS, at.FINISH):
+            for stage in _STAGES:
                 plan[0, at.STAGE] = stage
                 _run_stage(state, scratch, plan, part, guests)
             begin = end
@@ -94,7 +95,8 @@ def _run_stage(
     part: Rows,
     guests: Guests,
 ) -> None:
-    run(state, scratch, plan, *part)
+    if plan[0, at.STAGE] != at.MEMBERS or len(plan) > 2 or not guests:
+        run(state, scratch, plan, *part)  # a guest without company has nobody to be called for
     if plan[0, at.STAGE] == at.MEMBERS:
         for kind in guests:
             own = GUEST_KERNELS[kind]

@@ -32,7 +32,7 @@ class Landmarks(Cells):
     n_clusters: int = 30
     n_landmarks: int = 0  # 0: as many as are usual
     projection: int = LINEAR
-    choice: int = RANDOM
+    choice: int = PRINCIPAL
     #: Of the RBF: its width, relative to the usual squared distance.
     bell: float = 1.0
     steps: tuple[float, ...] = (1.0, 10.0)
@@ -205,7 +205,9 @@ class Landmarks(Cells):
             kernel.OFFERED: 2**53 - 1,
             kernel.NEXT: 2**53 - 1,
         }
-        if any(not (0 <= running[i] <= m and running[i] == int(running[i])) for i, m in most.items()):
+        if any(
+            not (0 <= running[i] <= m and running[i] == int(running[i])) for i, m in most.items()
+        ):
             return False
         born = int(running[kernel.BORN])
         return bool(

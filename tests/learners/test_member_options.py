@@ -24,7 +24,8 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
-    r"members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', with a size or without: got "
+    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', "
+    "with a size or without: got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
@@ -54,7 +55,7 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         r'n_landmarks \(if it is not "auto"\) must be a whole number from 1 to 10,000',
     ),
     "projection": (["", "poly", 1, None], "projection must be one of 'linear', 'rbf'"),
-    "landmarks": (["", "kmeans", 1, None], "landmarks must be one of 'random', 'pca'"),
+    "landmarks": (["", "kmeans", 1, None], "landmarks must be one of 'auto', 'random', 'pca'"),
     "replace": (["", "newest", 1, None], "replace must be one of 'oldest', 'random'"),
 }
 #: What one kind understands by an option that others have too.
@@ -90,7 +91,7 @@ ALLOWED: dict[str, list[Any]] = {
     "replace": ["oldest", "random"],
     "n_landmarks": ["auto", 1, 10_000],
     "projection": ["linear", "rbf"],
-    "landmarks": ["random", "pca"],
+    "landmarks": ["auto", "random", "pca"],
 }
 
 
@@ -159,6 +160,19 @@ MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
     ),
     (LocalSVMClassifier, {"metric": "diagonal"}),
     (LocalSVMClassifier, {"replace": "random", "seed": 9}),
+    *(
+        (L3SVMClassifier, {name: value})
+        for name, value in {
+            "n_clusters": 3,
+            "n_landmarks": 2,
+            "projection": "rbf",
+            "landmarks": "random",
+            "loss": "hinge",
+            "multiclass": "ovr",
+        }.items()
+    ),
+    (L3SVMClassifier, {"projection": "rbf", "sigma": 0.3}),
+    (L3SVMClassifier, {"landmarks": "random", "seed": 9}),
     (FernsClassifier, {"n_ferns": 7}),
     (FernsClassifier, {"depth": 5}),
     (CommitteeClassifier, {"members": ("anchors:1", "ferns:8")}),

@@ -25,7 +25,7 @@ from stream_llsvm.kernels.landmarks.projection import (
     place_in_sample,
     project,
 )
-from stream_llsvm.kernels.linear import add_scaled, scores_of
+from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.local.run import GUESTS
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS
