@@ -85,7 +85,7 @@ class LandmarksOracle:
         if z @ z < 1e-30:
             return  # the very first record lies on the centre: it has no direction
         if o.choice == RANDOM:
-            self._sample(z, replaced)
+            self._sample(z, replaced, mu)
         elif o.directions(self.width) > 0:
             self._components(z)
 
@@ -107,11 +107,11 @@ class LandmarksOracle:
         pace = max(kernel.CLUSTER_FLOOR, 1 / self.visits[k]) * min(1.0, w)
         self.centres[k] += pace * (z - self.centres[k])
 
-    def _sample(self, z: Array, replaced: int) -> None:
+    def _sample(self, z: Array, replaced: int, mu: Array) -> None:
         if len(self.landmarks) < self.of.landmarks(self.width):
             self.landmarks = np.vstack([self.landmarks, z])
         elif replaced >= 0:
-            self.weights[:, replaced] *= self.mu(z)[replaced] / (
+            self.weights[:, replaced] *= mu[replaced] / (
                 1 if self.of.projection == RBF else np.linalg.norm(z)
             )
             self.landmarks[replaced] = z
