@@ -47,10 +47,8 @@ from stream_llsvm.kernels.state import (
     OWN_LANE,
     RUNGS,
     WIDTH,
-    doubles,
-    floats,
-    integers,
 )
+from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 LANDMARKS_KIND = GUESTS + 1
 
@@ -101,15 +99,12 @@ def run_landmarks(
     """Let the landmarks members of this lane score a chunk of rows and learn it."""
     o = plan[0, FIRST_SECTION:]
     members = plan.shape[0] - 1
-    facts = doubles(state, o[_MEMBERS], MEMBER_FACTS * members).reshape(MEMBER_FACTS, members)
+    facts = doubles(state, o[_MEMBERS], (MEMBER_FACTS, members))
     chunk, width = plan[0, CHUNK], plan[0, WIDTH]
     z = floats(scratch, o[_Z], chunk * width)
     starts = integers(scratch, o[_STARTS], chunk + 1)
     lessons = integers(scratch, o[_LESSONS], chunk)
-    wide = plan[0, EXPERTS] * plan[0, COLUMNS]
-    scores = floats(scratch, o[_SCORES], chunk * wide).reshape(
-        chunk, plan[0, EXPERTS], plan[0, COLUMNS]
-    )
+    scores = floats(scratch, o[_SCORES], (chunk, plan[0, EXPERTS], plan[0, COLUMNS]))
     for member in range(1, plan.shape[0]):
         own = plan[member, KIND] == LANDMARKS_KIND and plan[member, OWN_LANE] == plan[0, LANE]
         if own and facts[AWAKE, member - 1] > 0:
@@ -143,30 +138,30 @@ def run(
     bell = doubles(state, o[1], 1)
     running = doubles(state, o[2], 8)
     source = integers(state, o[3], 1)
-    positions = floats(state, o[4], clusters * width).reshape(clusters, width)
-    facts = floats(state, o[5], 4 * clusters).reshape(4, clusters)
-    landmarks = floats(state, o[6], most * width).reshape(most, width)
+    positions = floats(state, o[4], (clusters, width))
+    facts = floats(state, o[5], (4, clusters))
+    landmarks = floats(state, o[6], (most, width))
     norms = doubles(state, o[7], most)
-    components = floats(state, o[8], directions * width).reshape(directions, width)
+    components = floats(state, o[8], (directions, width))
     bias = floats(state, o[9], wide)
-    weights = floats(state, o[10], clusters * most * wide).reshape(clusters, most, wide)
+    weights = floats(state, o[10], (clusters, most, wide))
     found = integers(scratch, o[11], 2)
     near_by = floats(scratch, o[12], 2)
     products = floats(scratch, o[13], clusters)
     shares = floats(scratch, o[14], most)
     cells = integers(scratch, o[15], most)
-    sums = floats(scratch, o[16], 2 * wide).reshape(2, wide)
+    sums = floats(scratch, o[16], (2, wide))
     rest = floats(scratch, o[17], width)
-    basis = floats(scratch, o[18], directions * width).reshape(directions, width)
-    turn = floats(scratch, o[19], directions * directions).reshape(directions, directions)
-    turned = floats(scratch, o[20], directions * wide).reshape(directions, wide)
+    basis = floats(scratch, o[18], (directions, width))
+    turn = floats(scratch, o[19], (directions, directions))
+    turned = floats(scratch, o[20], (directions, wide))
     near, distance, along = found[:1], near_by[:1], near_by[1:]
     for p in range(most):
         cells[p] = p
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = scores[q, first : first + experts].reshape(wide)
+        out = flat(scores[q, first : first + experts])
         x_norm = np.float32(0)
         for i in range(x.size):
             x_norm += x[i] * x[i]
