@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.landmarks import run as kernel
 from stream_llsvm.kernels.landmarks.projection import LINEAR, PRINCIPAL, RANDOM
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS, ZOOM
-from stream_llsvm.kernels.scaling import Z_CLIP
 from stream_llsvm.kmeans import kmeans
 from stream_llsvm.members.base import by_expert
 from stream_llsvm.members.cells import Cells
@@ -191,7 +190,6 @@ class Landmarks(Cells):
         usual = self.bell * float(views["running"][kernel.SPREAD])
         factors = 2 / usual * shares if usual > 0 else np.zeros(n)
         slopes = by_expert(np.einsum("p...,p,pi->...i", theta, factors, landmarks - z))
-        slopes[..., np.abs(z) >= Z_CLIP] = 0
         return Parts(np.zeros_like(slopes), slopes, rest)
 
     def sound(self, views: Views) -> bool:
