@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
 from stream_llsvm.kernels.run import run
-from stream_llsvm.lanes import GUEST_KERNELS, Guests
 
 _told = False
 

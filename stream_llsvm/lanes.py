@@ -11,21 +11,16 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.landmarks.run import LANDMARKS_KIND, run_landmarks
-from stream_llsvm.kernels.local.run import LOCAL_KIND, run_guests
+from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
 from stream_llsvm.kernels.run import FERNS_KIND, MEMORY_KIND, chunk_rows, run
 
 Plan = NDArray[np.int64]
-
-#: Kernels of their own, by the kind of member.
-GUEST_KERNELS: dict[int, Any] = {LOCAL_KIND: run_guests, LANDMARKS_KIND: run_landmarks}
-Guests = tuple[int, ...]
 _STAGES = at.PREPARE, at.MEMBERS, at.FINISH
 
 

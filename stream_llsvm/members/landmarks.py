@@ -108,8 +108,11 @@ class Landmarks(Cells):
         views["running"][kernel.RESTING] = 0
 
     def rehearse(self, views: Views, *, last: bool) -> None:
-        """Prepare for passes over history: clusters and landmarks are found, and stay."""
-        views["running"][kernel.RESTING] = 1
+        """Prepare for passes over history: clusters and landmarks stay, once all are found."""
+        running = views["running"]
+        found = running[kernel.BORN] == self.n_clusters
+        found &= running[kernel.HELD] == len(views["landmarks"])
+        running[kernel.RESTING] = 1 if found else 0
 
     def place(
         self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
@@ -183,7 +186,6 @@ class Landmarks(Cells):
             unit = np.divide(landmarks, np.sqrt(norms)[:, None], out=np.zeros_like(landmarks),
                              where=norms[:, None] > 0)  # fmt: skip
             slopes = by_expert(np.einsum("p...,pi->...i", theta, unit))
-            slopes = slopes.reshape(-1, bias.shape[2], len(z))
             return Parts(slopes * z, slopes, by_expert(bias))
         shares = views["shares"][:n].astype(np.float64)
         rest = by_expert(bias + np.einsum("p...,p->...", theta, shares))
