@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
+    from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
@@ -38,6 +39,7 @@ __all__ = [
     "FernsClassifier",
     "FourierFeatures",
     "HomogeneousKernelMap",
+    "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
     "LocalSVMClassifier",
@@ -63,6 +65,7 @@ _WHERE = {
     "FernsClassifier": "learners.ferns",
     "FourierFeatures": "feature_maps.fourier",
     "HomogeneousKernelMap": "feature_maps.homogeneous",
+    "L3SVMClassifier": "learners.l3_svm",
     "LCCClassifier": "learners.lcc",
     "LLSVMClassifier": "learners.llsvm",
     "LocalSVMClassifier": "learners.local_svm",

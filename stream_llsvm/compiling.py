@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from stream_llsvm.kernels.local.run import run_guests
+from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
 from stream_llsvm.kernels.run import run
 
 #: What to call when kernels are about to be compiled, by the thread that has to wait for them.
@@ -16,17 +16,17 @@ listening: list[Callable[[], object]] = []
 _told = False
 
 
-def announce(guests: bool = False) -> None:
+def announce(guests: Guests = ()) -> None:
     """Print one line, once, if the compiled kernels are not in numba's cache yet.
 
     Parameters
     ----------
     guests
-        Whether members with a kernel of their own will need it.
+        The kinds of members that will need a kernel of their own.
 
     """
     global _told  # noqa: PLW0603  # once per process is the point
-    if _told or not (_missing(run) or (guests and _missing(run_guests))):
+    if _told or not (_missing(run) or any(_missing(GUEST_KERNELS[kind]) for kind in guests)):
         return
     _told = True
     print(

@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.local.run import GUESTS, run_guests
+from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
 from stream_llsvm.kernels.run import FERNS_KIND, MEMORY_KIND, chunk_rows, run
 
 Plan = NDArray[np.int64]
+_STAGES = at.PREPARE, at.MEMBERS, at.FINISH
 
 
 class Rows(NamedTuple):
@@ -50,13 +51,17 @@ class Rows(NamedTuple):
         )  # fmt: skip
 
 
-def has_guests(plan: Plan) -> bool:
-    """Whether a member has a kernel of its own."""
-    return bool((plan[1:, at.KIND] >= GUESTS).any())
+def guests_of(plan: Plan) -> Guests:
+    """Return the kinds of members that have a kernel of their own."""
+    return tuple(kind for kind in GUEST_KERNELS if (plan[1:, at.KIND] == kind).any())
 
 
 def run_in_stages(
-    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows
+    state: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+    plan: Plan,
+    rows: Rows,
+    guests: Guests,
 ) -> None:
     """Do what ``kernels.run.run`` does, a chunk at a time, for members of which some are guests."""
     counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
@@ -64,30 +69,33 @@ def run_in_stages(
     begin, n = 0, len(rows.labels)
     try:
         while begin < n:
-            left = rows.labels[begin:]
-            end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
+            end = n
+            if n > 1:
+                left = rows.labels[begin:]
+                end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
             part = rows if end - begin == n else rows.part(begin, end)
             # The very plan, since a copy for each stage would cost a row more than its members.
-            for stage in (at.PREPARE, at.MEMBERS, at.FINISH):
+            for stage in _STAGES:
                 plan[0, at.STAGE] = stage
-                _run_stage(state, scratch, plan, part)
+                _run_stage(state, scratch, plan, part, guests)
             begin = end
     finally:
         plan[0, at.STAGE] = at.ALL_STAGES
 
 
 def _run_stage(
-    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, part: Rows
+    state: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+    plan: Plan,
+    part: Rows,
+    guests: Guests,
 ) -> None:
-    run(state, scratch, plan, *part)
+    if plan[0, at.STAGE] != at.MEMBERS or len(plan) > 2 or not guests:
+        run(state, scratch, plan, *part)  # a guest without company has nobody to be called for
     if plan[0, at.STAGE] == at.MEMBERS:
-        run_guests(state, scratch, plan, part.columns, part.labels, part.importance)
-
-
-def _run_kernel(
-    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, part: Rows
-) -> None:
-    run(state, scratch, plan, *part)
+        for kind in guests:
+            own = GUEST_KERNELS[kind]
+            own(state, scratch, plan, part.columns, part.labels, part.importance)
 
 
 def run_in_lanes(
@@ -99,7 +107,7 @@ def run_in_lanes(
     finish = _single_stage(plan, lanes, at.FINISH, 0)
     stages = [_single_stage(plan, lanes, at.MEMBERS, lane) for lane in range(max(lanes) + 1)]
     helpers = _helpers(threads)
-    work = _run_stage if has_guests(plan) else _run_kernel
+    guests = guests_of(plan)
     counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
     begin, n = 0, len(rows.labels)
     while begin < n:
@@ -107,9 +115,10 @@ def run_in_lanes(
         part = rows.part(begin, end)
         run(state, scratch, prepare, *part)
         others = [
-            helpers.submit(partial(work, state, scratch, stage, part)) for stage in stages[1:]
+            helpers.submit(partial(_run_stage, state, scratch, stage, part, guests))
+            for stage in stages[1:]
         ]
-        work(state, scratch, stages[0], part)
+        _run_stage(state, scratch, stages[0], part, guests)
         for other in others:
             other.result()
         run(state, scratch, finish, *part)

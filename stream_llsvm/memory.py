@@ -28,7 +28,7 @@ from stream_llsvm.kernels.mixer import (
 )
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
-from stream_llsvm.lanes import Rows, has_guests, run_in_lanes, run_in_stages
+from stream_llsvm.lanes import Rows, guests_of, run_in_lanes, run_in_stages
 from stream_llsvm.members.member import Member, Shape
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
@@ -92,8 +92,8 @@ class Memory:
         self.standardize, self.budget = standardize, budget
         words = self._laid_out(1)[2]["state"]
         self.plan, self._places, self._words = self._laid_out(2 * words)
-        #: Whether a member has a kernel of its own.
-        self.guests = has_guests(self.plan)
+        #: The kinds of members that have a kernel of their own.
+        self.guests = guests_of(self.plan)
         self.state = np.zeros(0)
 
     def _laid_out(
@@ -253,7 +253,7 @@ class Memory:
         if threads > 1 and len(self.members) > 1:
             run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
         elif self.guests:
-            run_in_stages(self.state, self.scratch, self.plan, rows)
+            run_in_stages(self.state, self.scratch, self.plan, rows, self.guests)
         else:
             run(self.state, self.scratch, self.plan, *rows)
 
@@ -271,7 +271,7 @@ class Memory:
                 self.one_proba,
                 self.one_likeliest,
             )
-            run_in_stages(self.state, self.scratch, self.plan, rows)
+            run_in_stages(self.state, self.scratch, self.plan, rows, self.guests)
             return
         run(
             self.state,

@@ -30,6 +30,7 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.clustered import CSVMClassifier as _CSVM
 from stream_llsvm.learners.committee import CommitteeClassifier as _Committee
 from stream_llsvm.learners.ferns import FernsClassifier as _Ferns
+from stream_llsvm.learners.l3_svm import L3SVMClassifier as _L3SVM
 from stream_llsvm.learners.lcc import LCCClassifier as _LCC
 from stream_llsvm.learners.llsvm import LLSVMClassifier as _LLSVM
 from stream_llsvm.learners.local_svm import LocalSVMClassifier as _LocalSVM
@@ -54,6 +55,7 @@ __all__ = [
     "CSVMClassifier",
     "CommitteeClassifier",
     "FernsClassifier",
+    "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
     "LocalSVMClassifier",
@@ -360,6 +362,19 @@ class LocalSVMClassifier(StreamClassifier, learner=_LocalSVM):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> LocalSVMClassifier().fit(X, y).score(X, y)
+    0.9...
+
+    """
+
+
+class L3SVMClassifier(StreamClassifier, learner=_L3SVM):
+    """One linear SVM per cluster over common landmarks: `stream_llsvm.L3SVMClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> L3SVMClassifier(n_clusters=3).fit(X, y).score(X, y)
     0.9...
 
     """

@@ -23,6 +23,7 @@ NAMES = [
     "FernsClassifier",
     "FourierFeatures",
     "HomogeneousKernelMap",
+    "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
     "LocalSVMClassifier",

@@ -12,6 +12,7 @@ from stream_llsvm.learners.options import whole
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.members.ferns import Ferns
+from stream_llsvm.members.landmarks import Landmarks
 from stream_llsvm.members.local import LocalMachines
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
@@ -22,6 +23,7 @@ LINEAR_STEPS = (1.0, 10.0)
 ANCHOR_STEPS = (10.0,)
 ADDITIVE_STEPS = (3.0,)
 FERN_STEPS = (1.0, 10.0)
+LANDMARK_STEPS = (10.0,)
 NEIGHBORS = 8
 #: Multiply-adds that a record may cost.
 BUDGET = 1_400_000
@@ -77,6 +79,18 @@ def local(size: int, seed: int) -> Member:
     return LocalMachines(window=size, seed=seed)
 
 
+def landmarks(size: int, seed: int) -> Member:
+    """Make a landmarks member: so many clusters."""
+    return Landmarks(
+        n_clusters=size,
+        loss=LOGISTIC,
+        multiclass=CRAMMER_SINGER,
+        averaged=True,
+        steps=LANDMARK_STEPS,
+        seed=seed,
+    )
+
+
 #: Of each kind: how to make one, the size if none is given, and the range of sizes.
 KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "anchors": (anchors, 100, 1, 100_000),
@@ -84,6 +98,7 @@ KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "memory": (memory, 2_000, 1, 1_000_000),
     "ferns": (ferns, 60, 1, 10_000),
     "local": (local, 2_000, 1, 1_000_000),
+    "landmarks": (landmarks, 30, 1, 100_000),
 }
 
 
@@ -98,10 +113,11 @@ class CommitteeClassifier(LocalClassifier):
     Parameters
     ----------
     members
-        What it is made of: "anchors", "additive", "memory", "ferns" or "local", each with its size
-        if that is to be another than usual (100 anchors, 33 knots, 2,000 records, 60 ferns, 2,000
-        records), as in "anchors:30". "anchors:1" is a linear machine, "local" a
-        `LocalSVMClassifier`'s small SVMs, which cost more than all others together.
+        What it is made of: "anchors", "additive", "memory", "ferns", "local" or "landmarks", each
+        with its size if that is to be another than usual (100 anchors, 33 knots, 2,000 records, 60
+        ferns, 2,000 records, 30 clusters), as in "anchors:30". "anchors:1" is a linear machine,
+        "local" a `LocalSVMClassifier`'s small SVMs, which cost more than all others together,
+        "landmarks" an `L3SVMClassifier`.
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
         mixer can do without sleep, and are woken now and then; members that are all needed stay

@@ -11,6 +11,7 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
+from stream_llsvm.learners.l3_svm import L3SVMClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
 from stream_llsvm.learners.local_svm import LocalSVMClassifier
@@ -32,6 +33,7 @@ _KNOWN: dict[str, type[Any]] = {
         MemoryClassifier,
         FernsClassifier,
         LocalSVMClassifier,
+        L3SVMClassifier,
         PegasosClassifier,
         PegasosRegressor,
     )

@@ -83,6 +83,7 @@ def _run(kind: str, *scenarios: str) -> subprocess.CompletedProcess[str]:
         "MemoryClassifier",
         "FernsClassifier",
         "LocalSVMClassifier",
+        "L3SVMClassifier",
         "CommitteeClassifier",
     ],
 )

@@ -12,6 +12,7 @@ from stream_llsvm import (
     CommitteeClassifier,
     CSVMClassifier,
     FernsClassifier,
+    L3SVMClassifier,
     LCCClassifier,
     LLSVMClassifier,
     LocalSVMClassifier,
@@ -27,6 +28,7 @@ NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
     MemoryClassifier,
     FernsClassifier,
     LocalSVMClassifier,
+    L3SVMClassifier,
     CommitteeClassifier,
     CSVMClassifier,
 )
@@ -40,6 +42,7 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     MemoryClassifier: {"window": 70},
     FernsClassifier: {"n_ferns": 8, "depth": 4},
     LocalSVMClassifier: {"window": 70},
+    L3SVMClassifier: {"n_clusters": 5},
     CommitteeClassifier: {
         "members": ("anchors:1", "anchors:8", "additive:5", "memory:70", "ferns:8")
     },

@@ -11,6 +11,7 @@ from stream_llsvm import (
     AdditiveSVMClassifier,
     CommitteeClassifier,
     FernsClassifier,
+    L3SVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
 )
@@ -23,7 +24,8 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
-    r"members are 'anchors', 'additive', 'memory', 'ferns', 'local', with a size or without: got "
+    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', "
+    "with a size or without: got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
@@ -48,6 +50,12 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         ["auto", None, True, 0, 1e4, float("nan")],
         r'sigma \(if it is not "local"\) must be a number from 0.001 to 1000',
     ),
+    "n_landmarks": (
+        ["all", None, True, 0, 10_001],
+        r'n_landmarks \(if it is not "auto"\) must be a whole number from 1 to 10,000',
+    ),
+    "projection": (["", "poly", 1, None], "projection must be one of 'linear', 'rbf'"),
+    "landmarks": (["", "kmeans", 1, None], "landmarks must be one of 'auto', 'random', 'pca'"),
     "replace": (["", "newest", 1, None], "replace must be one of 'oldest', 'random'"),
 }
 #: What one kind understands by an option that others have too.
@@ -55,9 +63,13 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
     LocalSVMClassifier: {
         "metric": (["", "learned", 1, True], "metric must be one of 'diagonal', 'megm'"),
     },
+    L3SVMClassifier: {
+        "sigma": (["local", None, True, 0, 1e4], "sigma must be a number from 0.001 to 1000"),
+    },
 }
 OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
     LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
+    L3SVMClassifier: {"sigma": [1e-3, 2, 1e3]},
 }
 ALLOWED: dict[str, list[Any]] = {
     **{name: SHARED_ALLOWED[name] for name in SHARED},
@@ -77,6 +89,9 @@ ALLOWED: dict[str, list[Any]] = {
     "C": [1e-6, 1, 1e6],
     "sigma": ["local", 1e-3, 2, 1e3],
     "replace": ["oldest", "random"],
+    "n_landmarks": ["auto", 1, 10_000],
+    "projection": ["linear", "rbf"],
+    "landmarks": ["auto", "random", "pca"],
 }
 
 
@@ -145,6 +160,19 @@ MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
     ),
     (LocalSVMClassifier, {"metric": "diagonal"}),
     (LocalSVMClassifier, {"replace": "random", "seed": 9}),
+    *(
+        (L3SVMClassifier, {name: value})
+        for name, value in {
+            "n_clusters": 3,
+            "n_landmarks": 2,
+            "projection": "rbf",
+            "landmarks": "random",
+            "loss": "hinge",
+            "multiclass": "ovr",
+        }.items()
+    ),
+    (L3SVMClassifier, {"projection": "rbf", "sigma": 0.3}),
+    (L3SVMClassifier, {"landmarks": "random", "seed": 9}),
     (FernsClassifier, {"n_ferns": 7}),
     (FernsClassifier, {"depth": 5}),
     (CommitteeClassifier, {"members": ("anchors:1", "ferns:8")}),

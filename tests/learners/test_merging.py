@@ -12,6 +12,7 @@ from river import datasets
 
 from stream_llsvm import (
     CommitteeClassifier,
+    L3SVMClassifier,
     LLSVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
@@ -25,10 +26,9 @@ from stream_llsvm.learners.merging import _brought_to
 from stream_llsvm.merging.memories import merged
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
-# What a query's small SVM was solved from cannot be averaged.
-KINDS = pytest.mark.parametrize(
-    "kind", [kind for kind in ALL_LEARNERS if kind is not LocalSVMClassifier]
-)
+# What a query's small SVM was solved from cannot be averaged, nor weights of other landmarks.
+NO_MEAN = (LocalSVMClassifier, L3SVMClassifier)
+KINDS = pytest.mark.parametrize("kind", [kind for kind in ALL_LEARNERS if kind not in NO_MEAN])
 
 
 def parted(kind: type[LocalClassifier], n: int = 3, **options: Any) -> list[LocalClassifier]:
@@ -248,6 +248,12 @@ def test_anchors_that_are_not_shared_are_refused() -> None:
 def test_a_local_svm_cannot_be_merged() -> None:
     first, *others = parted(LocalSVMClassifier)
     with pytest.raises(ValueError, match="'local:70' cannot be merged"):
+        first.merge(others)
+
+
+def test_machines_over_landmarks_cannot_be_merged() -> None:
+    first, *others = parted(L3SVMClassifier)
+    with pytest.raises(ValueError, match="'landmarks:5' cannot be merged"):
         first.merge(others)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from stream_llsvm import load_model
+from stream_llsvm.kernels.landmarks.run import run_landmarks
 from stream_llsvm.kernels.local.run import run_guests
 from stream_llsvm.kernels.run import run
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
@@ -46,7 +47,8 @@ BATCHES: dict[str, Any] = {
 
 
 def compiled() -> list[int]:
-    return [len(entry.signatures) for entry in (run, run_guests, observe_rows, scale_rows)]
+    entries = (run, run_guests, run_landmarks, observe_rows, scale_rows)
+    return [len(entry.signatures) for entry in entries]
 
 
 def begun(kind: type[LocalClassifier]) -> LocalClassifier:

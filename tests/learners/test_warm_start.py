@@ -10,7 +10,12 @@ import pytest
 from numpy.typing import NDArray
 from river import datasets
 
-from stream_llsvm import AdditiveSVMClassifier, FernsClassifier, SAPLClassifier
+from stream_llsvm import (
+    AdditiveSVMClassifier,
+    FernsClassifier,
+    L3SVMClassifier,
+    SAPLClassifier,
+)
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import ALL_LEARNERS, LEARNERS, everything, records, small, sound, taught
 
@@ -116,7 +121,7 @@ def test_gaps_and_features_that_say_nothing(kind: type[LocalClassifier], bananas
     model = kind()
     model.warm_start(padded, y, epochs=5)
     assert sound(model)
-    floor = 0.65 if kind is AdditiveSVMClassifier else 0.84
+    floor = {AdditiveSVMClassifier: 0.65, L3SVMClassifier: 0.82}.get(kind, 0.84)
     assert np.mean(model.predict_many(padded).to_numpy() == y) > floor
     for anchor in model.anchors:
         assert anchor.position["constant"] == pytest.approx(3.0)

@@ -1,0 +1,1 @@
+"""The landmarks member: clusters that share a projection on landmarks."""
