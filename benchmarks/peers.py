@@ -19,6 +19,7 @@ OURS = {
     "ferns": "FernsClassifier",
     "local": "LocalSVMClassifier",
     "csvm": "CSVMClassifier",
+    "l3svm": "L3SVMClassifier",
     "pegasos": "PegasosClassifier",
 }
 

@@ -19,7 +19,8 @@ def command(
         str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
     ] = None,
     models: Annotated[
-        str, Option(help="committee,sapl,llsvm,lcc,csvm,localsvm,additive,memory,ferns,pegasos or all.")
+        str,
+        Option(help="committee,sapl,llsvm,additive,memory, ... or all."),
     ] = "committee",
     against: Annotated[
         str | None, Option(help="river's, beside them: logreg,arf,knn,majority,nochange.")
