@@ -26,7 +26,7 @@ PAGES: dict[str, dict[str, dict[str, str]]] = {
         },
     },
     "docs/choosing.md": {
-        "family": {"family": "Accuracy in %, one pass over at most 20,000 records, defaults:"},
+        "family": {"family": "Accuracy in %, one pass over at most 10,000 records, defaults:"},
     },
     "docs/committee.md": {
         "ablation": {
