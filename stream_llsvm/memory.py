@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
-from stream_llsvm.kernels.foretold import DIGEST, places_of
+from stream_llsvm.kernels.foretold import DIGEST, place_of
 from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
@@ -309,7 +309,7 @@ class Memory:
         """
         model = self.views(0)
         entries, scores = foretold
-        places = places_of(entries[:, DIGEST], len(model["foretold"]))
+        places = place_of(entries[:, DIGEST], len(model["foretold"]))
         if (
             scores.shape != (len(entries), *model["foretold_scores"].shape[1:])
             or (entries[:, DIGEST] == 0).any()

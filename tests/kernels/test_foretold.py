@@ -15,7 +15,7 @@ from stream_llsvm.kernels.foretold import (
     find,
     is_young,
     keep,
-    places_of,
+    place_of,
     release,
 )
 from stream_llsvm.kernels.scaling import ABSENT
@@ -47,7 +47,7 @@ def test_values_columns_and_order_tell_records_apart() -> None:
     assert len(whole) > 395
     assert digest([1.0, 2.0]) != digest([2.0, 1.0])
     assert digest([1.0], [3]) != digest([1.0], [4])
-    places = places_of(np.array(sorted(whole)), 64)
+    places = place_of(np.array(sorted(whole)), 64)
     assert len(set(places.tolist())) > 60, "records crowd into few places"
 
 
