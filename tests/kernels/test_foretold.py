@@ -6,19 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.kernels.foretold import (
-    DIGEST,
-    ENTRY,
-    SINCE,
-    TOO_OLD,
-    digest_of,
-    find,
-    is_young,
-    keep,
-    place_of,
-    release,
-)
+from stream_llsvm.kernels import foretold
+from stream_llsvm.kernels.foretold import DIGEST, ENTRY, SINCE, TOO_OLD, place_of
 from stream_llsvm.kernels.scaling import ABSENT
+from tests.kernels.alone import alone
+
+digest_of = alone(foretold.digest_of)
+find = alone(foretold.find)
+is_young = alone(foretold.is_young)
+keep = alone(foretold.keep)
+release = alone(foretold.release)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 RECORDS = st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=9)
