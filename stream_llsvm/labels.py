@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from stream_llsvm.values import is_missing, show
 
+# Nothing of these types stands for a missing label; a look at the type is the quickest answer.
+_NEVER_MISSING = frozenset({bool, int, str, bytes})
+
 
 class LabelSpace:
     """Labels <-> codes 0..C-1, in order of appearance.
@@ -193,7 +196,7 @@ def as_labels(y: Any, n: int) -> list[Any]:
     if len(labels) != n:
         raise ValueError(f"{len(labels)} labels for {n} rows: give one label a row")
     for row, label in enumerate(labels):
-        if is_missing(label):
+        if type(label) not in _NEVER_MISSING and is_missing(label):
             raise ValueError(
                 f"the label of row {row} is missing ({show(label)}; the first row is 0): drop "
                 "the row, or predict it without learning from it"

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
-from stream_llsvm.kernels.run import FERNS_KIND, MEMORY_KIND, chunk_rows, run
+from stream_llsvm.kernels.run import ADDITIVE_KIND, FERNS_KIND, MEMORY_KIND, chunk_rows, run
 
 Plan = NDArray[np.int64]
+# What a member's record takes beside its multiply-adds, and what one of these takes.
+_PRICES = {ADDITIVE_KIND: (5_000, 5), FERNS_KIND: (30_000, 5)}
 _STAGES = at.PREPARE, at.MEMBERS, at.FINISH
 
 
@@ -138,15 +140,26 @@ def _lanes(plan: Plan, threads: int) -> list[int]:
     together = [i for i, row in enumerate(plan[1:]) if row[at.KIND] in (MEMORY_KIND, FERNS_KIND)]
     groups = [together] if together else []
     groups += [[i] for i in range(len(plan) - 1) if i not in together]
-    groups.sort(key=lambda group: -sum(plan[1 + i, at.COST] for i in group))
+    prices = [_price(row) for row in plan[1:]]
+    groups.sort(key=lambda group: -sum(prices[i] for i in group))
     load = [0] * min(threads, len(groups))
     lanes = [0] * (len(plan) - 1)
     for group in groups:
         lane = load.index(min(load))
         for i in group:
             lanes[i] = lane
-            load[lane] += int(plan[1 + i, at.COST])
+            load[lane] += prices[i]
     return lanes
+
+
+def _price(row: NDArray[np.int64]) -> int:
+    """Say how long a member takes for a record, as if in multiply-adds.
+
+    Cells here and there take longer than what lies side by side, and each member has something to
+    do whatever its size. Rough figures: all that hangs on them is which core has to wait.
+    """
+    beside, factor = _PRICES.get(int(row[at.KIND]), (20_000, 1))
+    return beside + factor * int(row[at.COST])
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
-from stream_llsvm.kernels.foretold import DIGEST, places_of
+from stream_llsvm.kernels.foretold import DIGEST, place_of
 from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
@@ -90,15 +91,12 @@ class Memory:
         self.members = tuple(members)
         self.width, self.n_classes = width, n_classes
         self.standardize, self.budget = standardize, budget
-        words = self._laid_out(1)[2]["state"]
-        self.plan, self._places, self._words = self._laid_out(2 * words)
+        self.plan, self._places, self._words = self._laid_out()
         #: The kinds of members that have a kernel of their own.
         self.guests = guests_of(self.plan)
         self.state = np.zeros(0)
 
-    def _laid_out(
-        self, foretold_words: int
-    ) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
+    def _laid_out(self) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
         shape = self.shape
         chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, self.width)))
         experts = [member.experts(*shape) for member in self.members]
@@ -111,15 +109,24 @@ class Memory:
             "chunk": chunk,
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
-            "foretold": _places(foretold_words, sum(experts) * shape[1]),
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
         plan[0, : at.KEEP + 1] = (
             self.width, self.n_classes, shape[1], sum(experts), chunk, self.standardize, 1, 1, 1,
-            common["redraws"], self.budget, at.ALL_STAGES, 0, common["foretold"], 1,
+            common["redraws"], self.budget, at.ALL_STAGES, 0, 0, 1,
         )  # fmt: skip
         words = {"state": 0, "scratch": 0}
         places: list[dict[str, Any]] = []
+
+        def put(i: int, j: int, section: Any, sizes: dict[str, int]) -> None:
+            name, kind, dimensions, where = section
+            extent = tuple([int(sizes[n]) if isinstance(n, str) else n for n in dimensions])
+            count = prod(extent)
+            plan[i, at.FIRST_SECTION + j] = words[where]
+            places[i][name] = (words[where], count, kind, extent, where)
+            lines = -(-count * _BYTES[kind] // (_WORD * _CACHE_LINE))
+            words[where] += lines * _CACHE_LINE
+
         for i, layout in enumerate([MODEL_LAYOUT, *(m.layout for m in self.members)]):
             sizes = dict(common)
             if i > 0:
@@ -131,15 +138,16 @@ class Memory:
                 plan[i, at.OWN_EXPERTS] = experts[i - 1]
                 plan[i, at.COST] = member.cost(*shape)
                 member.describe(plan[i], own)
-            place: dict[str, Any] = {}
-            for j, (name, kind, dimensions, where) in enumerate(layout):
-                extent = tuple(sizes[n] if isinstance(n, str) else n for n in dimensions)
-                count = int(np.prod(extent, dtype=object))
-                plan[i, at.FIRST_SECTION + j] = words[where]
-                place[name] = (words[where], count, kind, extent, where)
-                lines = -(-count * _BYTES[kind] // (_WORD * _CACHE_LINE))
-                words[where] += lines * _CACHE_LINE
-            places.append(place)
+            places.append({})
+            for j, section in enumerate(layout):
+                if "foretold" not in section[2]:
+                    put(i, j, section, sizes)
+        # How many predictions may wait depends on how large the model is.
+        foretold = _places(2 * words["state"], sum(experts) * shape[1])
+        plan[0, at.FORETOLD] = foretold
+        for j, section in enumerate(MODEL_LAYOUT):
+            if "foretold" in section[2]:
+                put(0, j, section, common | {"foretold": foretold})
         return plan, places, words
 
     @property
@@ -309,7 +317,7 @@ class Memory:
         """
         model = self.views(0)
         entries, scores = foretold
-        places = places_of(entries[:, DIGEST], len(model["foretold"]))
+        places = place_of(entries[:, DIGEST], len(model["foretold"]))
         if (
             scores.shape != (len(entries), *model["foretold_scores"].shape[1:])
             or (entries[:, DIGEST] == 0).any()

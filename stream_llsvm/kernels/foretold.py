@@ -12,9 +12,9 @@ of the moment have to do.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
@@ -49,15 +49,12 @@ def digest_of(values: Array, columns: Array, begin: int, end: int) -> int:
     return int(total)
 
 
-@kernel
-def place_of(digest: int, places: int) -> int:
-    """Where a record's scores are kept, of a power of two of places."""
+def place_of(digest: Any, places: int) -> Any:
+    """Where a record's scores are kept, of a power of two of places: of one digest or of many."""
     return (digest >> 7) & (places - 1)
 
 
-def places_of(digests: NDArray[np.int64], places: int) -> NDArray[np.int64]:
-    """Return where records' scores are kept."""
-    return np.asarray((digests >> 7) & (places - 1))
+_place_of = kernel(place_of)
 
 
 @kernel
@@ -65,7 +62,7 @@ def keep(entries: Array, kept: Array, digest: int, taught: Real, scores: Array) 
     """Keep a record's scores (experts, columns); returns how many places more are taken."""
     if digest == 0:
         return 0
-    place = place_of(digest, entries.shape[0])
+    place = _place_of(digest, entries.shape[0])
     more = 1 if entries[place, DIGEST] == 0 else 0
     entries[place, DIGEST], entries[place, SINCE] = digest, np.int64(taught)
     for e in range(scores.shape[0]):
@@ -76,7 +73,7 @@ def keep(entries: Array, kept: Array, digest: int, taught: Real, scores: Array) 
 @kernel
 def find(entries: Array, digest: int) -> int:
     """Return where the record's scores are kept, -1 if they are not."""
-    place = place_of(digest, entries.shape[0])
+    place = _place_of(digest, entries.shape[0])
     return place if digest != 0 and entries[place, DIGEST] == digest else -1
 
 

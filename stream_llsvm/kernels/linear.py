@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.vectors import add_multiple
 
 
 @kernel
@@ -32,8 +33,7 @@ def greatest(x: Array) -> Real:
 def add_scaled(v: Array, x: Array, at: Array, factor: Real) -> None:
     """``v[i] += factor * x[i]``."""
     if at.size == 0:
-        for i in range(x.size):
-            v[i] += factor * x[i]
+        add_multiple(v, x, factor)
     else:
         for i in range(x.size):
             v[at[i]] += factor * x[i]
@@ -79,8 +79,7 @@ def add_outer(weights: Array, step: Array, x: Array, at: Array) -> None:
         if s == 0:
             continue
         if at.size == 0:
-            for i in range(x.size):
-                weights[c, i] += s * x[i]
+            add_multiple(weights[c], x, s)
         else:
             for i in range(x.size):
                 weights[c, at[i]] += s * x[i]

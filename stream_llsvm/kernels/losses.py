@@ -14,6 +14,7 @@ import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import greatest
+from stream_llsvm.kernels.vectors import exponentials
 
 HINGE, SQUARED_HINGE, LOGISTIC = range(3)
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}
@@ -52,10 +53,9 @@ def pushes(loss: int, multiclass: int, scores: Array, label: int, out: Array) ->
 def _joint(loss: int, scores: Array, label: int, out: Array) -> bool:
     columns = scores.size
     if loss == LOGISTIC:
-        top = greatest(scores)
+        exponentials(out, scores, greatest(scores))
         total = np.float32(0)
         for c in range(columns):
-            out[c] = math.exp(scores[c] - top)
             total += out[c]
         for c in range(columns):
             out[c] = -out[c] / total

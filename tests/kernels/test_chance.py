@@ -6,9 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.kernels.chance import below, uniform
+from stream_llsvm.kernels import chance
+from tests.kernels.alone import alone
 from tests.oracle_ferns import WORD, Dice
 from tests.oracle_parts import Array
+
+below = alone(chance.below)
+uniform = alone(chance.uniform)
 
 WORDS = st.integers(-(2**63), 2**63 - 1)
 

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX, encode, nearest
+from stream_llsvm.kernels import coding
+from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
+from tests.kernels.alone import alone
 from tests.oracle_parts import Array, codes_at
+
+encode = alone(coding.encode)
+nearest = alone(coding.nearest)
 
 
 def _encode(coding: int, squared: Array, sharpness: float, spread: float) -> tuple[Array, Array]:

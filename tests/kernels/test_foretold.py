@@ -6,19 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.kernels.foretold import (
-    DIGEST,
-    ENTRY,
-    SINCE,
-    TOO_OLD,
-    digest_of,
-    find,
-    is_young,
-    keep,
-    places_of,
-    release,
-)
+from stream_llsvm.kernels import foretold
+from stream_llsvm.kernels.foretold import DIGEST, ENTRY, SINCE, TOO_OLD, place_of
 from stream_llsvm.kernels.scaling import ABSENT
+from tests.kernels.alone import alone
+
+digest_of = alone(foretold.digest_of)
+find = alone(foretold.find)
+is_young = alone(foretold.is_young)
+keep = alone(foretold.keep)
+release = alone(foretold.release)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 RECORDS = st.lists(st.floats(allow_nan=True, allow_infinity=False), min_size=1, max_size=9)
@@ -47,7 +44,7 @@ def test_values_columns_and_order_tell_records_apart() -> None:
     assert len(whole) > 395
     assert digest([1.0, 2.0]) != digest([2.0, 1.0])
     assert digest([1.0], [3]) != digest([1.0], [4])
-    places = places_of(np.array(sorted(whole)), 64)
+    places = place_of(np.array(sorted(whole)), 64)
     assert len(set(places.tolist())) > 60, "records crowd into few places"
 
 

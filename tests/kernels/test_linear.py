@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.linear import add_outer, add_scaled, scores_of
+from stream_llsvm.kernels import linear
+from tests.kernels.alone import alone
+
+add_outer = alone(linear.add_outer)
+add_scaled = alone(linear.add_scaled)
+scores_of = alone(linear.scores_of)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 RNG = np.random.default_rng(0)

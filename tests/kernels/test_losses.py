@@ -7,16 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.kernels.losses import (
-    CRAMMER_SINGER,
-    HINGE,
-    LOGISTIC,
-    LOSSES,
-    MULTICLASS,
-    OVR,
-    pushes,
-)
+from stream_llsvm.kernels import losses
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, LOSSES, MULTICLASS, OVR
+from tests.kernels.alone import alone
 from tests.oracle_parts import FAINT, Array, pushes_at, total_loss
+
+pushes = alone(losses.pushes)
 
 
 def _pushes(loss: int, multiclass: int, scores: Array, label: int) -> tuple[bool, list[float]]:

@@ -11,17 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.metric import (
-    FADE,
-    FARTHEST,
-    LARGEST,
-    LEAST,
-    MOST,
-    RATE,
-    SMALLEST,
-    learn_metric,
-    lesson,
-)
+from stream_llsvm.kernels import metric
+from stream_llsvm.kernels.metric import FADE, FARTHEST, LARGEST, LEAST, MOST, RATE, SMALLEST
+from tests.kernels.alone import alone
+
+learn_metric = alone(metric.learn_metric)
+lesson = alone(metric.lesson)
 
 Array = NDArray[Any]
 

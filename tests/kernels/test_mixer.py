@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from stream_llsvm.kernels import mixer
 from stream_llsvm.kernels.mixer import (
     EFFORT,
     FADE,
@@ -16,10 +17,12 @@ from stream_llsvm.kernels.mixer import (
     RATE,
     TRUST,
     Z_CLIP,
-    learn_mix,
-    mix,
 )
+from tests.kernels.alone import alone
 from tests.oracle_parts import Array
+
+learn_mix = alone(mixer.learn_mix)
+mix = alone(mixer.mix)
 
 
 def _mixer(experts: int, seed: int = 0) -> Array:

@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_llsvm.kernels import reconstruction
 from stream_llsvm.kernels.members.anchor_state import NORM, ZOOM
-from stream_llsvm.kernels.reconstruction import reconstruct, solve_for_ones
+from tests.kernels.alone import alone
 from tests.oracle_anchors import reconstructed
 from tests.oracle_parts import Array
+
+reconstruct = alone(reconstruction.reconstruct)
+solve_for_ones = alone(reconstruction.solve_for_ones)
 
 
 def codes(x: Array, anchors: Array, zooms: Array) -> Array:

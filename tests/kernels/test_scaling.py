@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_llsvm.kernels import scaling
 from stream_llsvm.kernels.scaling import (
     ABSENT,
     BORN,
@@ -20,12 +21,14 @@ from stream_llsvm.kernels.scaling import (
     VARIANCE,
     YOUNG,
     Z_CLIP,
-    observe,
     observe_rows,
     scale_rows,
-    scaled,
 )
+from tests.kernels.alone import alone
 from tests.oracle_parts import Array, Scale
+
+observe = alone(scaling.observe)
+scaled = alone(scaling.scaled)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 

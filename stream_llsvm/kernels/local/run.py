@@ -46,9 +46,9 @@ from stream_llsvm.kernels.local.window import (
     place_of,
     search,
 )
-from stream_llsvm.kernels.members.memory import GROUPS
 from stream_llsvm.kernels.metric import learn_metric, lesson
 from stream_llsvm.kernels.mixer import AWAKE, MEMBER_FACTS
+from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import (
     CHUNK,
     CLASSES,

@@ -11,7 +11,7 @@ import numpy as np
 
 from stream_llsvm.kernels.chance import below
 from stream_llsvm.kernels.jit import Array, Real, kernel
-from stream_llsvm.kernels.members.memory import smallest, subtract_products
+from stream_llsvm.kernels.search import smallest, subtract_products
 
 LABEL, STAMP, WORTH, NORM = range(4)
 FACTS = 4

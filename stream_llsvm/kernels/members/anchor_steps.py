@@ -96,9 +96,11 @@ def shift(
 @kernel
 def slope_of(expert: int, columns: int, push: Array, height: Array, out: Array) -> Real:
     """sum_c push_c (h_jc - H_c): how the loss falls as anchor j's code grows, SAPL(16), (21)."""
-    total = 0.0
-    for c in range(expert * columns, (expert + 1) * columns):
-        total += push[c] * (height[c] - out[c])
+    begin, end = expert * columns, (expert + 1) * columns
+    own, high, blend = push[begin:end], height[begin:end], out[begin:end]
+    total = np.float32(0)
+    for c in range(columns):
+        total += own[c] * (high[c] - blend[c])
     return total
 
 

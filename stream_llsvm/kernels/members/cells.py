@@ -9,9 +9,12 @@ weights and, beside them, their average over the records that touched it.
 
 from __future__ import annotations
 
+import numpy as np
+
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.state import COLUMNS, LOSS, MULTICLASS, OWN_EXPERTS, RUNGS
+from stream_llsvm.kernels.vectors import add_multiple, step_and_follow
 
 # Settings, one number each; the rungs' step sizes follow.
 AVERAGE_FLOOR, STEPS = range(2)
@@ -64,21 +67,23 @@ def learn_cells(
         eta = importance * settings[STEPS + r] / energy
         for u in range(r * columns, (r + 1) * columns):
             pace[u] = eta * push[u]
-    slowest = settings[AVERAGE_FLOOR]
-    follow(bias, pace, 1.0, min(1.0, importance * max(slowest, 1 / seen)), half, averaged)
+    # In 4-byte floats throughout: a division of 8-byte ones is as dear as the step.
+    one, weight = np.float32(1), np.float32(importance)
+    slowest = np.float32(settings[AVERAGE_FLOOR])
+    first = min(one, weight * max(slowest, one / np.float32(seen)))
+    follow(bias, pace, one, first, half, averaged)
     for i in range(cells.size):
         cell, share = cells[i], shares[i]
-        mass[cell] += importance * share
-        rate = min(1.0, importance * share * max(slowest, 1 / (1 + mass[cell])))
+        touched = weight * share
+        mass[cell] += touched
+        rate = min(one, touched * max(slowest, one / (one + mass[cell])))
         follow(weights[cell], pace, share, rate, half, averaged)
 
 
 @kernel
 def follow(w: Array, pace: Array, share: Real, rate: Real, half: int, averaged: bool) -> None:
     """Step the raw weights, and draw their averages towards them."""
-    for u in range(half):
-        w[u] += share * pace[u]
     if averaged:
-        mean = w[half:]
-        for u in range(half):
-            mean[u] += rate * (w[u] - mean[u])
+        step_and_follow(w, w[half:], pace, share, rate)
+    else:
+        add_multiple(w, pace[:half], share)

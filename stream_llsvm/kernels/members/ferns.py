@@ -9,6 +9,8 @@ that has been least useful is drawn anew: so they follow the stream.
 
 from __future__ import annotations
 
+import numpy as np
+
 from stream_llsvm.kernels.chance import below, uniform
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
@@ -103,10 +105,11 @@ def rate_ferns(
         if columns == 1:
             pull = w[first] if label == 1 else -w[first]
         else:
-            mean = 0.0
+            own = w[first : first + columns]
+            total = np.float32(0)
             for c in range(columns):
-                mean += w[first + c]
-            pull = w[first + label] - mean / columns
+                total += own[c]
+            pull = own[label] - total / np.float32(columns)
         facts[USE, f] += USE_RATE * (pull - facts[USE, f])
 
 

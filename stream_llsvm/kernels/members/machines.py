@@ -120,8 +120,9 @@ def average(
         gain[a] = 1
     for r in range(raw_scale.size):
         keep[a, r] += rate * (np.float32(raw_scale[r]) - keep[a, r])
+    raw, mean = biases[a, :half], biases[a, half:]
     for u in range(half):
-        biases[a, half + u] += rate * (biases[a, u] - biases[a, half + u])
+        mean[u] += rate * (raw[u] - mean[u])
 
 
 @kernel
@@ -148,12 +149,16 @@ def descend(
         eta = etas[r] * share
         per_u = 1 / np.float32(raw_scale[r])
         per_p = -keep[a, r] / gain[a] if averaged else np.float32(0)
-        for u in range(r * columns, (r + 1) * columns):
-            s = eta * push[u]
-            biases[a, u] += s
-            step[u] = s * per_u
-            if averaged:
-                step[half + u] = step[u] * per_p
+        begin, end = r * columns, (r + 1) * columns
+        own, bias, raw = push[begin:end], biases[a, begin:end], step[begin:end]
+        for c in range(columns):
+            s = eta * own[c]
+            bias[c] += s
+            raw[c] = s * per_u
+        if averaged:
+            mean = step[half + begin : half + end]
+            for c in range(columns):
+                mean[c] = raw[c] * per_p
     if weights.shape[2] > 0:
         add_outer(weights[a], step, x, at)
 

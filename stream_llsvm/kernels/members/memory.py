@@ -16,6 +16,7 @@ import numpy as np
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
+from stream_llsvm.kernels.search import GROUPS, smallest, subtract_products
 from stream_llsvm.kernels.state import (
     CLASSES,
     COUNTERS,
@@ -39,7 +40,6 @@ LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
 NOBODY = math.log(FLOOR)
-GROUPS = 64
 #: Of the records whose five nearest agree with them, one in so many is kept: the window reaches
 #: further back, and holds what is hard.
 EASY_ONE_IN = 8
@@ -63,86 +63,11 @@ LAYOUT = (
     ("same", "i8", (NEAREST,), "scratch"),
     ("distance", "f4", ("window",), "scratch"),
     ("least", "f4", (GROUPS,), "scratch"),
-    ("best", "i8", (NEAREST,), "scratch"),
+    ("some", "i8", (GROUPS,), "scratch"),
     ("dense", "f4", ("width",), "scratch"),
     ("factors", "f4", ("width",), "scratch"),
     ("votes", "f8", (len(VOTERS), "classes"), "scratch"),
 )
-
-
-@kernel
-def subtract_products(store: Array, factors: Array, at: Array, distance: Array) -> None:
-    """``distance[j] -= sum_i factors[i] * store[at[i], j]``, four features a pass."""
-    n, count = factors.size, distance.size
-    by_name = at.size > 0
-    fours = n - n % 4
-    for t in range(0, fours, 4):
-        a = store[at[t] if by_name else t]
-        b = store[at[t + 1] if by_name else t + 1]
-        c = store[at[t + 2] if by_name else t + 2]
-        d = store[at[t + 3] if by_name else t + 3]
-        fa, fb, fc, fd = factors[t], factors[t + 1], factors[t + 2], factors[t + 3]
-        for j in range(count):
-            distance[j] -= fa * a[j] + fb * b[j] + fc * c[j] + fd * d[j]
-    for t in range(fours, n):
-        a = store[at[t] if by_name else t]
-        fa = factors[t]
-        for j in range(count):
-            distance[j] -= fa * a[j]
-    for j in range(count):
-        distance[j] = max(distance[j], np.float32(0))
-
-
-@kernel
-def insert(d: Real, j: int, near: Array, nearest: Array) -> None:
-    """Put number j at distance d, which is below the last, where it belongs."""
-    p = near.size - 1
-    while p > 0 and nearest[p - 1] > d:
-        nearest[p] = nearest[p - 1]
-        near[p] = near[p - 1]
-        p -= 1
-    nearest[p] = d
-    near[p] = j
-
-
-@kernel
-def smallest(distance: Array, least: Array, best: Array, near: Array, nearest: Array) -> None:
-    """Find the smallest distances, smallest first; none of them is below 0.
-
-    Record j belongs to group j modulo GROUPS. The k smallest are in the k groups with the smallest
-    minima. Those are looked into in the order of their minima: the first fill the list with what
-    can hardly be beaten, and as soon as a minimum is too large the rest is done.
-    """
-    k, groups = near.size, min(GROUPS, distance.size)
-    group_minima(distance, least)
-    first = best[: min(k, groups)]
-    nearest[:] = np.float32(np.inf)
-    for g in range(groups):
-        if least[g] < nearest[first.size - 1]:
-            insert(least[g], g, first, nearest)
-    nearest[:] = np.float32(np.inf)
-    for g in first:
-        if least[g] >= nearest[k - 1]:
-            break
-        for j in range(g, distance.size, GROUPS):
-            if distance[j] < nearest[k - 1]:
-                insert(distance[j], j, near, nearest)
-
-
-@kernel
-def group_minima(distance: Array, least: Array) -> None:
-    """Find the smallest of each group.
-
-    Floats that are not negative have the order of their bits, and the lesser of two integers is
-    a vector instruction.
-    """
-    bits, least_bits = distance.view(np.int32), least.view(np.int32)
-    least[:] = np.float32(np.inf)
-    for begin in range(0, bits.size, GROUPS):
-        row = bits[begin : begin + GROUPS]
-        for j in range(row.size):
-            v, m = row[j], least_bits[j]
-            least_bits[j] = v if v < m else m
 
 
 @kernel
@@ -265,7 +190,7 @@ def run(
     same = integers(scratch, o[11], NEAREST)
     distance_all = floats(scratch, o[12], window)
     least = floats(scratch, o[13], GROUPS)
-    best = integers(scratch, o[14], NEAREST)
+    some = integers(scratch, o[14], GROUPS)
     dense = floats(scratch, o[15], width)
     factors = floats(scratch, o[16], width)
     votes = doubles(scratch, o[17], (len(VOTERS), classes))
@@ -289,7 +214,7 @@ def run(
                 distance[j] = norms[j] + norm
             subtract_products(store, factors[: x.size], at, distance)
             found[0] = min(NEAREST, held)
-            smallest(distance, least, best, near_all[: found[0]], nearest_all[: found[0]])
+            smallest(distance, least, some, near_all[: found[0]], nearest_all[: found[0]])
             if found[0] > 0:
                 vote(near_all[: found[0]], nearest_all[: found[0]], facts, votes, out)
             else:

@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.local import megm
-from stream_llsvm.kernels.local.window import DIAGONAL, FULL, map_record, map_window
+from stream_llsvm.kernels.local import megm, window
+from stream_llsvm.kernels.local.window import DIAGONAL, FULL
+from tests.kernels.alone import alone
 from tests.oracle_parts import Array
+
+descend = alone(megm.descend)
+gradient_of = alone(megm.gradient_of)
+vote_errors = alone(megm.vote_errors)
+map_record = alone(window.map_record)
+map_window = alone(window.map_window)
 
 WIDTH, NEAR, CLASSES = 4, 9, 3
 BETA = 0.7
@@ -38,11 +45,11 @@ def by_kernel(
     near = np.argsort(squared)
     vote, errors = np.zeros(CLASSES), np.zeros(NEAR)
     nearest = squared[near].astype(np.float32)
-    wrong = megm.vote_errors(nearest, labels.astype(float), near, label, BETA, vote, errors)
+    wrong = vote_errors(nearest, labels.astype(float), near, label, BETA, vote, errors)
     assert vote.sum() == pytest.approx(1)
     gradient = np.ones((WIDTH, WIDTH), dtype=np.float32)
     f4 = np.float32
-    megm.gradient_of(
+    gradient_of(
         matrix.astype(f4), x.astype(f4), store.astype(f4), near, errors, BETA,
         np.zeros(WIDTH, f4), np.zeros(WIDTH, f4), gradient,
     )  # fmt: skip
@@ -72,7 +79,7 @@ def test_a_step_goes_down(seed: int) -> None:
         moved, effort = matrix.astype(np.float32), np.zeros(WIDTH)
         # As after a long stream of such gradients: the step is then RATE long.
         effort[0] = (gradient**2).sum()
-        megm.descend(moved, effort, gradient.astype(np.float32), importance)
+        descend(moved, effort, gradient.astype(np.float32), importance)
         assert (moved.astype(float) ** 2).sum() == pytest.approx(WIDTH, rel=1e-5)
         size = np.sqrt((matrix**2).sum() / WIDTH)
         after = loss(moved * size, x, store, labels, label)

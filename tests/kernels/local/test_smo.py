@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from stream_llsvm.kernels.local import smo
+from tests.kernels.alone import alone
 from tests.oracle_parts import Array
+
+fill_gram = alone(smo.fill_gram)
+solve = alone(smo.solve)
+value_of = alone(smo.value_of)
 
 NAMES = {smo.RBF: "rbf", smo.LINEAR: "linear"}
 both = pytest.mark.parametrize("kind", NAMES, ids=NAMES.values())
@@ -31,9 +36,9 @@ def solved(
     """Return b = y alpha, the bias, 1 / sigma^2 and the gram matrix."""
     n = len(y)
     gram = np.zeros((n, n))
-    precision = smo.fill_gram(x, kind, sigma, gram)
+    precision = fill_gram(x, kind, sigma, gram)
     b, gradient = np.zeros(n), np.zeros(n)
-    bias = smo.solve(gram, y, most, 1e-8, b, gradient)
+    bias = solve(gram, y, most, 1e-8, b, gradient)
     np.testing.assert_allclose(gradient, gram @ b - y, atol=1e-6)
     return b, bias, precision, gram
 
@@ -126,9 +131,9 @@ def test_the_time_has_a_bound() -> None:
     """With a cost that asks for more steps than are allowed, the answer is still a machine."""
     x, y = problem(4, 40, width=1)
     gram = np.zeros((40, 40))
-    smo.fill_gram(x, smo.LINEAR, 0.0, gram)
+    fill_gram(x, smo.LINEAR, 0.0, gram)
     b, gradient = np.zeros(40), np.zeros(40)
-    bias = smo.solve(gram, y, np.full(40, 1e9), 1e-300, b, gradient)
+    bias = solve(gram, y, np.full(40, 1e9), 1e-300, b, gradient)
     assert np.isfinite(b).all() and np.isfinite(bias)
     assert (np.abs(b) <= 1e9).all()
 
@@ -137,5 +142,5 @@ def test_the_kernel_of_a_query_is_that_of_the_gram_matrix() -> None:
     x, y = problem(6, 12)
     for kind in NAMES:
         *_, precision, gram = solved(kind, x, y, np.ones(12))
-        values = [[smo.value_of(kind, precision, a, b) for b in x] for a in x]
+        values = [[value_of(kind, precision, a, b) for b in x] for a in x]
         np.testing.assert_allclose(values, gram, rtol=1e-5, atol=1e-6)

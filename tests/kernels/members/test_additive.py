@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.kernels.members.additive import hats as kernels_hats
+from stream_llsvm.kernels.members import additive as kernel
 from stream_llsvm.kernels.scaling import Z_CLIP
+from tests.kernels.alone import alone
 from tests.oracle_additive import hats
 from tests.oracle_compare import NOTHING, Kernels, additive, stream
 from tests.oracle_parts import Array
+
+kernels_hats = alone(kernel.hats)
 
 
 def _shares(x: list[float], knots: int) -> Array:

@@ -7,10 +7,14 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import ferns as kernel
-from stream_llsvm.kernels.members.ferns import cells_of, draw, least_useful
 from stream_llsvm.kernels.metric import PERIOD
+from tests.kernels.alone import alone
 from tests.oracle_compare import Kernels, ferns, stream
 from tests.oracle_parts import Array
+
+cells_of = alone(kernel.cells_of)
+draw = alone(kernel.draw)
+least_useful = alone(kernel.least_useful)
 
 
 def test_answers_number_a_cell() -> None:

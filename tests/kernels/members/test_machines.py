@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit, shrink
+from stream_llsvm.kernels.members import machines
+from tests.kernels.alone import alone
 from tests.oracle_parts import Array
+
+average = alone(machines.average)
+descend = alone(machines.descend)
+heights_of = alone(machines.heights_of)
+inherit = alone(machines.inherit)
+shrink = alone(machines.shrink)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 

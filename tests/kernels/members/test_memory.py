@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import memory as kernel
-from stream_llsvm.kernels.members.memory import vote
 from stream_llsvm.kernels.scaling import ABSENT
+from tests.kernels.alone import alone
 from tests.oracle_compare import Kernels, remembered, stream
 from tests.oracle_parts import Array
+
+vote = alone(kernel.vote)
 
 
 def hard(n: int) -> tuple[NDArray[np.int64], int]:
