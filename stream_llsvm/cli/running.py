@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from stream_llsvm.cli.alarms import Alarms
-from stream_llsvm.cli.building import make_engine, make_sink
+from stream_llsvm.cli.building import make_engine
+from stream_llsvm.cli.endpoints import make_sink
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.cli.paging import show_page
