@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 from hypothesis import settings
+
+import stream_llsvm
 
 if TYPE_CHECKING:
     from tests.connectors.kafka_support import Kafka
@@ -20,6 +23,24 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 SERVERS = "KAFKA_BOOTSTRAP_SERVERS"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let two workers compile different kernels: no test begins before every worker is ready.
+
+    Where the cache is empty both would otherwise compile all of them, at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or worker["workercount"] < 2:
+        return
+    x = {"a": 1.0}
+    if worker["workerid"] == "gw0":
+        stream_llsvm.SAPLClassifier().learn_one(x, "yes")
+    elif worker["workerid"] == "gw1":
+        stream_llsvm.PegasosClassifier().learn_one(x, "yes")
+        with mock.patch("stream_llsvm.lanes.run"):  # which the other one compiles
+            stream_llsvm.LocalSVMClassifier().learn_one(x, "yes")
+            stream_llsvm.L3SVMClassifier().learn_one(x, "yes")
 
 
 def without(reason: str) -> None:
