@@ -25,22 +25,43 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 SERVERS = "KAFKA_BOOTSTRAP_SERVERS"
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let two workers compile different kernels: no test begins before every worker is ready.
+#: Learners whose kernels take long to compile, for each worker its own; the last takes the rest.
+COMPILED_BY = (
+    ("SAPLClassifier",),
+    ("LocalSVMClassifier",),
+    ("L3SVMClassifier", "PegasosClassifier"),
+)
+#: Who asks for one of these waits for a broker, and may stop it.
+KAFKA = {"broker", "kafka", "own_kafka"}
 
-    Where the cache is empty both would otherwise compile all of them, at the same time.
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let each worker compile kernels that the others do not; tests begin when all are ready.
+
+    Where the cache is empty, all of them would otherwise compile the same at the same time.
     """
     worker = getattr(session.config, "workerinput", None)
     if worker is None or worker["workercount"] < 2:
         return
-    x = {"a": 1.0}
-    if worker["workerid"] == "gw0":
-        stream_llsvm.SAPLClassifier().learn_one(x, "yes")
-    elif worker["workerid"] == "gw1":
-        stream_llsvm.PegasosClassifier().learn_one(x, "yes")
-        with mock.patch("stream_llsvm.lanes.run"):  # which the other one compiles
-            stream_llsvm.LocalSVMClassifier().learn_one(x, "yes")
-            stream_llsvm.L3SVMClassifier().learn_one(x, "yes")
+    number = int(worker["workerid"].removeprefix("gw"))
+    last = number == worker["workercount"] - 1
+    with mock.patch("stream_llsvm.lanes.run"):  # which the first one compiles
+        for names in COMPILED_BY[number:] if last else COMPILED_BY[number : number + 1]:
+            for name in names:
+                getattr(stream_llsvm, name)().learn_one({"a": 1.0}, "yes")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep a file's tests on one worker, and all that need Kafka on the same: they share a broker.
+
+    For ``--dist loadgroup``.
+    """
+    files: dict[object, str] = {}
+    for item in items:
+        asked = KAFKA.intersection(getattr(item, "fixturenames", ()))
+        own = files.setdefault(item.path, f"file {len(files)}")
+        item.add_marker(pytest.mark.xdist_group("kafka" if asked else own))
 
 
 def without(reason: str) -> None:
