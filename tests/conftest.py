@@ -52,11 +52,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep a file's tests on one worker, and all that need Kafka on the same: they share a broker.
 
     For ``--dist loadgroup``.
     """
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
     files: dict[object, str] = {}
     for item in items:
         asked = KAFKA.intersection(getattr(item, "fixturenames", ()))

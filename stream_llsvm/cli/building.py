@@ -9,6 +9,7 @@ from stream_llsvm.cli import models
 from stream_llsvm.cli.endpoints import make_dead_letters, make_source
 from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
+from stream_llsvm.cli.places import check_folder_place
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import Sink, SinkError, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
@@ -47,6 +48,7 @@ def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engi
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
     try:
         if kept is not None:
+            check_folder_place("--checkpoints", kept["folder"])
             how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)

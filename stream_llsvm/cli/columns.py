@@ -24,8 +24,6 @@ def first_records(path: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
         like = nearest(os.path.basename(path), names)
         hint = f"; did you mean {os.path.join(os.path.dirname(path), like)}?" if like else ""
         raise MistakeError(f"{path}: there is no such file{hint}")
-    if os.path.isdir(path):
-        raise MistakeError(f"{path} is a folder: name a file in it")
     format_of_file(path, given)
     options = {key: given[key] for key in _SHAPE if key in given}
     try:
@@ -103,6 +101,8 @@ def format_of_file(path: str, given: Mapping[str, Any]) -> str:
     """Return a file's format; MistakeError if neither its name nor the user tells."""
     from stream_llsvm.connectors.files import format_of
 
+    if os.path.isdir(path):
+        raise MistakeError(f"{path} is a folder: name a file in it")
     try:
         return format_of(path, given.get("format", "auto"))
     except ValueError:
