@@ -51,19 +51,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 getattr(stream_llsvm, name)().learn_one({"a": 1.0}, "yes")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep a file's tests on one worker, and all that need Kafka on the same: they share a broker.
 
     For ``--dist loadgroup``.
     """
-    if not config.pluginmanager.hasplugin("xdist"):
+    if not item.config.pluginmanager.hasplugin("xdist"):
         return
-    files: dict[object, str] = {}
-    for item in items:
-        asked = KAFKA.intersection(getattr(item, "fixturenames", ()))
-        own = files.setdefault(item.path, f"file {len(files)}")
-        item.add_marker(pytest.mark.xdist_group("kafka" if asked else own))
+    group = f"{item.path.parent.name}-{item.path.stem}"
+    if KAFKA.intersection(getattr(item, "fixturenames", ())):
+        group = "kafka"
+    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def without(reason: str) -> None:
