@@ -3,9 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# At least two, so that a test which leans on another one's leftovers shows.
-WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); \
-	if [ "$$n" -ge 2 ]; then echo "$$n"; else echo 2; fi)
+# One more than there are cores: many tests wait, for a process, a broker or a browser. At least
+# two, so that a test which leans on another one's leftovers shows.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)))
 
 .PHONY: help demo kafka test lint bench clean data-given
 .DELETE_ON_ERROR:
@@ -26,7 +26,7 @@ kafka:
 	@$(PYTHON) tools/kafka_broker.py
 
 test: lint
-	@$(BIN)/python -m pytest -n $(WORKERS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.ready-test
 	@$(BIN)/ruff check .

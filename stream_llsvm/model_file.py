@@ -1,11 +1,7 @@
 """The model file: plain values in, one versioned and checksummed file out.
 
-The format knows nothing of learners. A payload is made of None, bool, int,
-float, str, bytes, list, tuple, dict, numpy scalars, and numpy arrays of
-booleans and numbers; each comes back with its type and its bits. Reading runs
-no code from the file: every kind of value is rebuilt from a fixed list.
-
-The file is a header and a msgpack body, numbers in network byte order::
+The format knows nothing of learners: a payload is what `packed_values` packs.
+The file is a header and a body, numbers in network byte order::
 
     8 bytes   magic
     2         format version
@@ -14,38 +10,24 @@ The file is a header and a msgpack body, numbers in network byte order::
     ...       body
 
 A checksum finds accidents, not malice: anyone can compute it. The body is
-therefore read as if a stranger had written it. Memory grows only with values
-that are present, at most by about a hundred bytes for each byte of the file.
+therefore read as if a stranger had written it.
 """
 
 import contextlib
 import hashlib
-import math
 import os
 import secrets
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NoReturn
 
-import msgpack
-import numpy as np
+from stream_llsvm.packed_values import MalformedError, pack, unpack
 
 __all__ = ["ModelFileError", "dumps", "loads", "read", "write"]
 
 MAGIC = b"\x89LLSVM\r\n"  # a high byte and a line end: text-mode copying breaks it at once
 VERSION = 1
 HEADER = struct.Struct(">8sHQ32s")
-MAX_DEPTH = 64  # containers inside containers
-
-# What msgpack cannot say by itself travels under these extension codes.
-_TUPLE, _BIG_INT, _ARRAY, _SCALAR, _NUMPY_STR, _NUMPY_BYTES = range(1, 7)
-_TUPLE_MARK = b"\xc7\x00\x01"  # an empty extension: first item of an array that is a tuple
-_PLAIN = frozenset({type(None), bool, float, str, bytes})
-_CONTAINERS = frozenset({dict, list, tuple})
-_NUMBERS = ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8")
-_NAMES = ("|b1", "|i1", "|u1", *(order + number for order in "<>" for number in _NUMBERS))
-_DTYPES = {name.encode(): np.dtype(name) for name in _NAMES}
 
 
 class ModelFileError(ValueError):
@@ -65,9 +47,9 @@ def dumps(payload: Mapping[str, object]) -> bytes:
     Raises
     ------
     TypeError
-        A value of another type than those above; the message says where.
+        A value of another type than can be packed; the message says where.
     ValueError
-        Containers are nested deeper than `MAX_DEPTH`.
+        Containers are nested deeper than `packed_values.MAX_DEPTH`.
 
     Examples
     --------
@@ -76,12 +58,7 @@ def dumps(payload: Mapping[str, object]) -> bytes:
     >>> model_file.loads(data)
     {'seed': 7, 'classes': ('no', 'yes')}
     """
-    for name in payload:
-        if type(name) is not str:
-            raise TypeError(f"a payload's names are strings, not {type(name).__name__}: {name!r}")
-    packer = msgpack.Packer(autoreset=False, strict_types=True, unicode_errors="surrogatepass")
-    _pack(packer, dict(payload), ())
-    body: bytes = packer.bytes()
+    body = pack(payload)
     return HEADER.pack(MAGIC, VERSION, len(body), _checksum(VERSION, body)) + body
 
 
@@ -108,7 +85,10 @@ def loads(data: bytes) -> dict[str, object]:
         raise ModelFileError(f"truncated: {len(body)} of {length} bytes of the body are there")
     if len(body) > length or _checksum(version, body) != checksum:
         raise ModelFileError("damaged: the checksum does not fit the contents")
-    return _unpack_body(body)
+    try:
+        return unpack(body)
+    except MalformedError as error:
+        raise ModelFileError(f"malformed: {error}") from error
 
 
 def write(path: str | os.PathLike[str], payload: Mapping[str, object]) -> None:
@@ -166,138 +146,3 @@ def _checksum(version: int, body: bytes | memoryview) -> bytes:
     digest = hashlib.blake2b(struct.pack(">HQ", version, len(body)), digest_size=32)
     digest.update(body)
     return digest.digest()
-
-
-def _pack(packer: msgpack.Packer, value: object, where: tuple[object, ...]) -> None:
-    kind = type(value)
-    if kind in _CONTAINERS and len(where) >= MAX_DEPTH:
-        raise ValueError(f"{_place(where[:4])}... is nested deeper than {MAX_DEPTH} levels")
-    if kind in _PLAIN:
-        packer.pack(value)
-    elif isinstance(value, int) and kind is int:
-        if -(2**63) <= value < 2**64:
-            packer.pack(value)
-        else:
-            size = value.bit_length() // 8 + 1  # one bit more, for the sign
-            packer.pack_ext_type(_BIG_INT, value.to_bytes(size, "big", signed=True))
-    elif isinstance(value, dict) and kind is dict:
-        packer.pack_map_header(len(value))
-        for key, item in value.items():
-            _pack(packer, key, (*where, key))
-            _pack(packer, item, (*where, key))
-    elif isinstance(value, list | tuple) and kind in _CONTAINERS:
-        packer.pack_array_header(len(value) + (kind is tuple))
-        if kind is tuple:
-            packer.pack_ext_type(_TUPLE, b"")
-        for position, item in enumerate(value):
-            _pack(packer, item, (*where, position))
-    elif isinstance(value, np.str_) and kind is np.str_:
-        packer.pack_ext_type(_NUMPY_STR, value.encode("utf-8", "surrogatepass"))
-    elif isinstance(value, np.bytes_) and kind is np.bytes_:
-        packer.pack_ext_type(_NUMPY_BYTES, bytes(value))
-    elif isinstance(value, np.generic | np.ndarray) and kind in (np.ndarray, value.dtype.type):
-        dtype = value.dtype.str.encode()
-        if dtype not in _DTYPES:
-            raise TypeError(f"{_place(where)}: a model file cannot hold numpy's {value.dtype}")
-        head = dtype + struct.pack(f">B{value.ndim}Q", value.ndim, *value.shape)
-        code = _ARRAY if kind is np.ndarray else _SCALAR
-        packer.pack_ext_type(code, head + value.tobytes())
-    else:
-        name = f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")
-        raise TypeError(f"{_place(where)}: a model file cannot hold a {name}")
-
-
-def _place(where: tuple[object, ...]) -> str:
-    return "payload" + "".join(f"[{_shown(key)}]" for key in where)
-
-
-def _shown(key: object) -> str:
-    try:
-        return repr(key)[:40]
-    except ValueError:  # an int too long for decimal digits
-        return f"a long {type(key).__name__}"
-
-
-def _bad(what: str) -> NoReturn:
-    raise ModelFileError(f"malformed: {what}")
-
-
-def _unpack_body(body: memoryview) -> dict[str, object]:
-    unpacker = msgpack.Unpacker(
-        max_buffer_size=max(len(body), 1), unicode_errors="surrogatepass", strict_map_key=False
-    )
-    unpacker.feed(body)
-    try:
-        payload = _unpack(unpacker, body, 0)
-    except ModelFileError:
-        raise
-    # IndexError, OutOfData: the body ends within a value. The others: msgpack or
-    # numpy will not take a value, or a dict will not take a key.
-    except (IndexError, ValueError, TypeError, ArithmeticError, msgpack.UnpackException) as error:
-        raise ModelFileError(f"malformed: {error or 'the body ends within a value'}") from error
-    if unpacker.tell() != len(body):
-        _bad("something follows the payload")
-    if not isinstance(payload, dict) or any(type(name) is not str for name in payload):
-        _bad("the body is not a dict with names for keys")
-    return payload
-
-
-def _unpack(unpacker: msgpack.Unpacker, body: memoryview, depth: int) -> object:
-    """Read one value, containers by hand: msgpack would nest and allocate as it is told."""
-    first = body[unpacker.tell()]
-    if first & 0xF0 == 0x90 or first in (0xDC, 0xDD):
-        if depth >= MAX_DEPTH:
-            _bad(f"nested deeper than {MAX_DEPTH} levels")
-        items: list[object] = []
-        length = unpacker.read_array_header()
-        start = unpacker.tell()
-        is_tuple = length > 0 and body[start : start + 3].tobytes() == _TUPLE_MARK
-        if is_tuple:
-            unpacker.unpack()
-            length -= 1
-        for _ in range(length):
-            items.append(_unpack(unpacker, body, depth + 1))
-        return tuple(items) if is_tuple else items
-    if first & 0xF0 == 0x80 or first in (0xDE, 0xDF):
-        if depth >= MAX_DEPTH:
-            _bad(f"nested deeper than {MAX_DEPTH} levels")
-        mapping: dict[object, object] = {}
-        for _ in range(unpacker.read_map_header()):
-            key = _unpack(unpacker, body, depth + 1)
-            if key in mapping:
-                _bad("a dict has the same key twice")
-            mapping[key] = _unpack(unpacker, body, depth + 1)
-        return mapping
-    value = unpacker.unpack()
-    if isinstance(value, msgpack.ExtType):
-        return _unpack_extension(value.code, value.data)
-    if isinstance(value, msgpack.Timestamp):
-        _bad("an unknown extension code")
-    return value
-
-
-def _unpack_extension(code: int, data: bytes) -> object:
-    if code == _BIG_INT:
-        return int.from_bytes(data, "big", signed=True)
-    if code == _NUMPY_STR:
-        return np.str_(data.decode("utf-8", "surrogatepass"))
-    if code == _NUMPY_BYTES:
-        return np.bytes_(data)
-    if code not in (_ARRAY, _SCALAR):
-        _bad(f"an unknown extension code {code}")
-    dtype = _DTYPES.get(data[:3])
-    if dtype is None or len(data) < 4:
-        _bad("an array of a type that is not allowed")
-    start = 4 + 8 * data[3]
-    shape = struct.unpack(f">{data[3]}Q", data[4:start]) if len(data) >= start else (-1,)
-    if math.prod(shape) * dtype.itemsize != len(data) - start:
-        _bad("an array's shape does not fit its bytes")
-    if dtype == np.bool_ and data[start:].strip(b"\x00\x01"):
-        _bad("a boolean array holds something else")
-    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
-    array = np.ndarray(shape, dtype, buffer=data, offset=start)
-    if code == _ARRAY:
-        return array.copy()
-    if shape:
-        _bad("a scalar with a shape")
-    return array[()]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 from hypothesis import settings
+
+import stream_llsvm
 
 if TYPE_CHECKING:
     from tests.connectors.kafka_support import Kafka
@@ -20,6 +23,45 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 SERVERS = "KAFKA_BOOTSTRAP_SERVERS"
+
+
+#: Learners whose kernels take long to compile, for each worker its own; the last takes the rest.
+COMPILED_BY = (
+    ("SAPLClassifier",),
+    ("LocalSVMClassifier",),
+    ("L3SVMClassifier", "PegasosClassifier"),
+)
+#: Who asks for one of these waits for a broker, and may stop it.
+KAFKA = {"broker", "kafka", "own_kafka"}
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let each worker compile kernels that the others do not; tests begin when all are ready.
+
+    Where the cache is empty, all of them would otherwise compile the same at the same time.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or worker["workercount"] < 2:
+        return
+    number = int(worker["workerid"].removeprefix("gw"))
+    last = number == worker["workercount"] - 1
+    with mock.patch("stream_llsvm.lanes.run"):  # which the first one compiles
+        for names in COMPILED_BY[number:] if last else COMPILED_BY[number : number + 1]:
+            for name in names:
+                getattr(stream_llsvm, name)().learn_one({"a": 1.0}, "yes")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Keep a file's tests on one worker, and all that need Kafka on the same: they share a broker.
+
+    For ``--dist loadgroup``.
+    """
+    if not item.config.pluginmanager.hasplugin("xdist"):
+        return
+    group = f"{item.path.parent.name}-{item.path.stem}"
+    if KAFKA.intersection(getattr(item, "fixturenames", ())):
+        group = "kafka"
+    item.add_marker(pytest.mark.xdist_group(group))
 
 
 def without(reason: str) -> None:

@@ -79,7 +79,7 @@ class LocalOracle:
         else:
             gram = np.exp(-precision * squared / 2)
             values = np.exp(-precision * ((points - query) ** 2).sum(axis=1) / 2)
-        machine = SVC(C=1, kernel="precomputed", tol=1e-9).fit(gram, y, sample_weight=most)
+        machine = SVC(C=1, kernel="precomputed", tol=1e-6).fit(gram, y, sample_weight=most)
         b = np.zeros(n)
         b[machine.support_] = machine.dual_coef_[0]
         return float(values @ b + self._bias(gram, y, most, b))

@@ -18,23 +18,50 @@ print(model.predict_one({"a": 1.0}))
 """
 
 
-def run_in(cache: Path) -> tuple[str, str]:
+ASKED_TWICE = """
+from stream_llsvm.compiling import announce
+announce()
+announce()
+"""
+
+
+def run(code: str, **env: str) -> tuple[str, str]:
     told = subprocess.run(
-        [sys.executable, "-c", CODE],
+        [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         check=True,
         cwd=ROOT,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(cache)},
+        env=os.environ | env,
     )
     return told.stdout, told.stderr
 
 
-def test_it_is_said_once_and_only_when_there_is_something_to_wait_for(tmp_path: Path) -> None:
-    """One test, since each empty cache costs a compilation."""
-    out, err = run_in(tmp_path)
-    assert out == "yes\n"
-    assert err.count(LINE) == 1
-    assert err.count("\n") == 1, "one line, and nothing else"
-    out, err = run_in(tmp_path)
-    assert (out, err) == ("yes\n", "")
+def test_it_is_said_before_the_wait(tmp_path: Path) -> None:
+    """Nobody waits here: the process is ended as soon as it has said so."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CODE],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+    )
+    assert process.stderr is not None
+    with process.stderr as told:
+        line = told.readline()
+        process.kill()
+        process.wait()
+    assert line.startswith(LINE)
+
+
+def test_it_is_said_once_on_one_line(tmp_path: Path) -> None:
+    out, err = run(ASKED_TWICE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert out == ""
+    assert err.startswith(LINE)
+    assert err.count("\n") == 1
+
+
+def test_where_there_is_nothing_to_wait_for_nothing_is_said() -> None:
+    """The kernels are kept, or the second process had to compile them again, and would say so."""
+    assert run(CODE)[0] == "yes\n"
+    assert run(CODE) == ("yes\n", "")

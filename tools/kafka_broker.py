@@ -212,11 +212,6 @@ class Broker:
         """Kill -9, as a power cut would."""
         self._end(signal.SIGKILL, 30.0)
 
-    def restart(self) -> None:
-        """Stop in order and start again on the same folder and ports."""
-        self.stop()
-        self.start()
-
     def _end(self, how: signal.Signals, timeout: float) -> None:
         if self._process is None:
             return

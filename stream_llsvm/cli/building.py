@@ -1,141 +1,34 @@
-"""Make what a pipeline is made of: sources, sinks and the engine over them."""
+"""Make the engine that a pipeline asks for: its model, and all that goes with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from stream_llsvm.cli import models
-from stream_llsvm.cli.addresses import Topics, topic_of, topics_of
-from stream_llsvm.cli.columns import check_columns
+from stream_llsvm.cli.endpoints import make_dead_letters, make_source
 from stream_llsvm.cli.mistakes import MistakeError, one_line
-from stream_llsvm.cli.pipeline import Settings as Pipeline
+from stream_llsvm.cli.pipeline import Settings
+from stream_llsvm.cli.places import check_folder_place
 from stream_llsvm.cli.schema import SECTIONS
-from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
+from stream_llsvm.connectors.base import Sink, SinkError, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.keeping import EngineError
 from stream_llsvm.engine.waiting import Waiting
 from stream_llsvm.model_file import ModelFileError
 
-_Made = TypeVar("_Made")
 _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)
-_PATIENCE = 15.0  # seconds for a broker to answer at the start
-_UNBOUNDED = 10**15
-_FILE_KEYS = ("label", "key", "ignore", "format", "names", "delimiter", "follow")
-_CODEC_KEYS = ("label", "key", "ignore", "names")
-_KAFKA_KEYS = ("start", "isolation", "on_lost_data", "options")
 
 
-def make_source(given: Mapping[str, Any]) -> Source:
-    """Return the source that a section asks for, connected if it is Kafka."""
-    addresses = given["from"]
-    where = topics_of(addresses[0])
-    if where is None:
-        for path in addresses:
-            check_columns(path, given)
-        return _made(lambda: _files(addresses, given))
-    return _made(lambda: _kafka(where.topics, where.servers, given))
-
-
-def _files(paths: list[str], given: Mapping[str, Any]) -> Source:
-    from stream_llsvm.connectors.files import FileSource
-
-    return FileSource(paths, **{key: given[key] for key in _FILE_KEYS if key in given})
-
-
-def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
-    from stream_llsvm.connectors.kafka import KafkaSource
-    from stream_llsvm.connectors.messages import message_codec
-
-    codec = {name: given[name] for name in _CODEC_KEYS if name in given}
-    source = KafkaSource(
-        topics,
-        servers,
-        codec=message_codec(given.get("message", "json"), **codec),
-        connect_timeout=given.get("connect_timeout", _PATIENCE),
-        **{name: given[name] for name in _KAFKA_KEYS if name in given},
-    )
-    source.seek(source.position)  # which connects, or says why it cannot
-    return source
-
-
-def make_sink(given: Mapping[str, Any]) -> Sink:
-    """Return the sink that a section asks for."""
-    where = topic_of(given["to"])
-    if where is None:
-        from stream_llsvm.connectors.file_sink import FileSink
-
-        return _made(lambda: FileSink(_in_a_folder(given["to"]), **_rotation(given)))
-    from stream_llsvm.connectors.kafka_sink import KafkaSink
-
-    _make_topic(where, given)
-    sink = _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
-    _made(sink.connect)
-    return sink
-
-
-def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
-    """Return the place for rejected records that a section asks for."""
-    where = topic_of(given["to"])
-    if where is None:
-        from stream_llsvm.connectors.file_sink import FileDeadLetters
-
-        return _made(lambda: FileDeadLetters(_in_a_folder(given["to"]), **_rotation(given)))
-    from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters
-
-    _make_topic(where, given)
-    letters = _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
-    _made(letters.connect)
-    return letters
-
-
-def _make_topic(where: Topics, given: Mapping[str, Any]) -> None:
-    if given.get("make_topic"):
-        from stream_llsvm.cli.topics import make_topic
-        from stream_llsvm.connectors.kafka_client import KafkaTroubleError, Settings
-
-        timeout = given.get("connect_timeout", _PATIENCE)
-        try:
-            make_topic(Settings(where.servers, given.get("options"), timeout), where.topics[0])
-        except (KafkaTroubleError, ImportError, ValueError) as error:
-            raise MistakeError(one_line(error)) from None
-
-
-def _in_a_folder(path: str) -> str:
-    """Return the path, after making its folder."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _rotation(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"max_bytes": given.get("max_bytes", _UNBOUNDED), "keep": given.get("keep", 5)}
-
-
-def _connection(given: Mapping[str, Any]) -> dict[str, Any]:
-    timeout = given.get("connect_timeout", _PATIENCE)
-    more = {key: given[key] for key in ("transactional_id",) if key in given}
-    return {"options": given.get("options"), "connect_timeout": timeout, **more}
-
-
-def _made(make: Callable[[], _Made]) -> _Made:
-    """Return what is made; what is wrong with what the user asked for is a MistakeError."""
-    try:
-        return make()
-    except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
-        raise MistakeError(one_line(error)) from None
-
-
-def make_model(settings: Pipeline) -> Any:
+def make_model(settings: Settings) -> Any:
     """Return the model that a pipeline asks for."""
     given = settings.get("model", {})
     options = {key: value for key, value in given.items() if key not in SECTIONS["model"]}
     return models.make(given.get("class", models.USUAL), options)
 
 
-def make_engine(settings: Pipeline, sink: Sink | None, stack: ExitStack) -> Engine:
+def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.
@@ -155,6 +48,7 @@ def make_engine(settings: Pipeline, sink: Sink | None, stack: ExitStack) -> Engi
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
     try:
         if kept is not None:
+            check_folder_place("--checkpoints", kept["folder"])
             how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from stream_llsvm.cli.browsing import open_page
-from stream_llsvm.cli.building import make_source
+from stream_llsvm.cli.endpoints import make_source
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
 from stream_llsvm.cli.running import report_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -18,53 +18,22 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from stream_llsvm.cli.building import make_source
 from stream_llsvm.cli.columns import is_svmlight
+from stream_llsvm.cli.endpoints import make_source
+from stream_llsvm.cli.entrants import Entrant
 from stream_llsvm.cli.group import INTERRUPTED
-from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
-from stream_llsvm.cli.models import short_names
-from stream_llsvm.cli.peers import PEERS, Labels
-from stream_llsvm.cli.reporting import check_place, record, write_report
+from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.peers import Labels
+from stream_llsvm.cli.places import check_file_place
+from stream_llsvm.cli.reporting import record, write_report
 from stream_llsvm.cli.telling import print_json
-from stream_llsvm.connectors.base import Batch, SourceError
+from stream_llsvm.cli.whole_file import Contents, batches, look_through
+from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress as Scored
 
-_MOST = 500
+_MANY = 20  # labels that occur once or twice each: a number, or an id
 _SCORES = ("accuracy", "kappa", "macro_f1", "log_loss")
-
-
-class Entrant(NamedTuple):
-    """A learner by name, and how to make it when the labels are known."""
-
-    name: str
-    make: Callable[[Labels], Any]
-
-
-def chosen(models: str, against: str) -> list[Entrant]:
-    """Return the learners asked for."""
-    ours, found = short_names(), []
-    names = list(ours) if models == "all" else [n.strip() for n in models.split(",") if n.strip()]
-    for name in names:
-        if name not in ours:
-            raise MistakeError(f"--models: {unknown('model', name, [*ours, 'all'])}")
-        found.append(Entrant(name, lambda labels, kind=ours[name]: kind()))  # type: ignore[misc]
-    for name in (n.strip() for n in against.split(",") if n.strip()):
-        if name not in PEERS:
-            raise MistakeError(f"--against: {unknown('learner', name, PEERS)}")
-        found.append(Entrant(name, PEERS[name]))
-    if not found:
-        raise MistakeError("--models: name at least one")
-    return found
-
-
-class Stream(NamedTuple):
-    """How many records a file has, how many of them have no label, and which labels occur."""
-
-    records: int
-    rejected: int
-    unlabelled: int
-    labels: set[Any]
 
 
 def evaluate(
@@ -83,13 +52,14 @@ def evaluate(
     if data == "-":
         raise MistakeError("evaluate reads its records several times: name a file, not -")
     if report is not None:
-        check_place(report)
+        check_file_place("--report", report)
     options = dict(given) | {"from": [data]}
     if "label" not in options and not is_svmlight(data, given):
         raise MistakeError("say which column is the label: --label name")
-    stream, rows, code = _looked_through(options, max_records), list[dict[str, Any]](), 0
-    if not stream.labels:
-        raise MistakeError(f"{data}: no record has a label")
+    contents, rows, code = look_through(options, max_records), list[dict[str, Any]](), 0
+    if missing := contents.what_is_missing():
+        raise MistakeError(f"{data}: {missing}")
+    _warn(contents)
     console = Console(stderr=True, highlight=False, quiet=as_json)
     bar = Progress(
         TextColumn("{task.description}"),
@@ -104,8 +74,8 @@ def evaluate(
     try:
         with bar:
             for entrant in entrants:
-                task = bar.add_task(entrant.name, total=stream.records, rate="")
-                rows.append(_scored(entrant, options, stream, max_records, bar, task))
+                task = bar.add_task(entrant.name, total=contents.records, rate="")
+                rows.append(_scored(entrant, options, contents, max_records, bar, task))
                 if not console.is_terminal:
                     console.print(f"{entrant.name}: accuracy {rows[-1]['accuracy']:.2%}")
     except KeyboardInterrupt:
@@ -115,59 +85,31 @@ def evaluate(
     if report is not None and code == 0:
         source = make_source(options)
         try:
-            made = record(source, entrants[0].make(stream.labels), stream.records, max_records)
+            made = record(source, entrants[0].make(contents.labels), contents.records, max_records)
         finally:
             source.close()
         write_report(report, made, rows)
-    told = {"records": stream.records, "rejected": stream.rejected}
+    told = {"records": contents.records, "rejected": contents.rejected}
     if as_json:
-        print_json({"data": data, **told, "classes": len(stream.labels), "models": rows})
+        print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
     else:
-        _print_table(f"{data}: {stream.records:,} records, {len(stream.labels)} classes", rows)
+        _print_table(f"{data}: {contents.summary()}", rows)
     return code
-
-
-def _batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Batch]:
-    source, left = make_source(options), itertools.count() if max_records is None else max_records
-    try:
-        while not source.ended:
-            size = _MOST if not isinstance(left, int) else min(_MOST, left)
-            if size == 0:
-                return
-            batch = source.poll(size, 1.0)
-            if batch is None:
-                continue
-            if isinstance(left, int):
-                left -= len(batch)
-            yield batch
-    finally:
-        source.close()
-
-
-def _looked_through(options: Mapping[str, Any], max_records: int | None) -> Stream:
-    records = rejected = unlabelled = 0
-    labels: set[Any] = set()
-    for batch in _batches(options, max_records):
-        records += len(batch)
-        rejected += len(batch.rejected)
-        unlabelled += batch.labels.count(None)
-        labels.update(batch.labels)
-    return Stream(records, rejected, unlabelled, labels - {None})
 
 
 def _scored(
     entrant: Entrant,
     options: Mapping[str, Any],
-    stream: Stream,
+    contents: Contents,
     max_records: int | None,
     bar: Progress,
     task: TaskID,
 ) -> dict[str, Any]:
     """Run one learner through the file; the clock is on the learner alone."""
-    _warm(entrant, stream.labels)
-    learner, scored = Learner(entrant.make(stream.labels)), Scored(1_000, None)
+    _warm(entrant, contents.labels)
+    learner, scored = Learner(entrant.make(contents.labels)), Scored(1_000, None)
     seconds, done, refused = 0.0, 0, 0
-    for batch in _batches(options, max_records):
+    for batch in batches(options, max_records):
         begin = perf_counter()
         if batch.names is not None and batch.values is not None:
             answers = learner.block(batch.names, batch.values, batch.labels)
@@ -195,6 +137,18 @@ def _warm(entrant: Entrant, labels: Labels) -> None:
     learner = Learner(entrant.make(labels))
     some = sorted(labels, key=str)[:2]
     learner.block(("a", "b"), np.eye(2)[: len(some)], some)
+
+
+def _warn(contents: Contents) -> None:
+    """Say on stderr what looks as if it was not meant."""
+    labels = len(contents.labels)
+    if labels > _MANY and 2 * labels > contents.records - contents.unlabelled:
+        print(
+            f"stream-llsvm: {labels:,} labels in {contents.records:,} records: is the label a "
+            "class, and not a number or an id?",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _print_table(title: str, rows: list[dict[str, Any]]) -> None:

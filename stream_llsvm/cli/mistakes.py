@@ -61,6 +61,6 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 def one_line(error: BaseException) -> str:
     """Return an exception's text on one line, its type's name if it has none."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

@@ -41,7 +41,8 @@ class Pipeline:
         except FileNotFoundError:
             raise MistakeError(f"{path}: there is no such pipeline file") from None
         except (OSError, UnicodeDecodeError) as error:
-            raise MistakeError(f"{path} cannot be read: {one_line(error)}") from None
+            why = one_line(error).removeprefix(f"{path}: ")
+            raise MistakeError(f"{path} cannot be read: {why}") from None
         except tomllib.TOMLDecodeError as error:
             raise MistakeError(f"{path}: not TOML: {one_line(error)}") from None
         self._lines = lines_of(text)

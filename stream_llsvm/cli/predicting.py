@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.cli.building import make_sink, make_source
 from stream_llsvm.cli.columns import column_names, first_records, is_svmlight
+from stream_llsvm.cli.endpoints import make_sink, make_source
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, nearest, one_line
 from stream_llsvm.cli.saved import read_saved
 from stream_llsvm.connectors.base import Batch, Result, Sink, SourceError

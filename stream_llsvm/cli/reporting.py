@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from river import base as river
 
-from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.connectors.base import Source
 from stream_llsvm.dashboard.building import Lately
 from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
@@ -97,14 +97,6 @@ def write_report(path: str, recorded: Mapping[str, Any], rows: Sequence[Mapping[
         Path(path).write_text(shown, encoding="utf-8")
     except OSError as error:
         raise RunFailedError(f"--report: {one_line(error)}") from error
-
-
-def check_place(path: str) -> None:
-    """Refuse a place where no file can be, before anything is learned."""
-    if not Path(path).parent.is_dir():
-        raise MistakeError(f"--report: there is no folder {Path(path).parent}")
-    if Path(path).is_dir():
-        raise MistakeError(f"--report: {path} is a folder: name a file, such as report.html")
 
 
 def one_file(files: Mapping[str, File], recorded: Mapping[str, Any]) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 from rich.console import Console
 
 from stream_llsvm.cli.alarms import Alarms
-from stream_llsvm.cli.building import make_engine, make_sink
+from stream_llsvm.cli.building import make_engine
+from stream_llsvm.cli.endpoints import make_sink
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.cli.paging import show_page
 from stream_llsvm.cli.pipeline import Settings
+from stream_llsvm.cli.places import check_file_place
 from stream_llsvm.cli.stopping import Stopping
 from stream_llsvm.cli.telling import print_json, print_table
 from stream_llsvm.cli.watching import Watch
@@ -21,6 +23,9 @@ from stream_llsvm.cli.watching import Watch
 
 def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) -> int:
     """Run what the settings say; return the exit code."""
+    save = settings.get("model", {}).get("save")
+    if save is not None:
+        check_file_place("--save", save)
     given = settings.get("sink")
     sink = None if given is None else make_sink(given)
     console = None if as_json else Console(stderr=True, highlight=False)
@@ -39,7 +44,6 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
         except Exception as error:
             raise RunFailedError(one_line(error)) from error
         seconds = time.monotonic() - begin
-        save = settings.get("model", {}).get("save")
         if save is not None:
             _save(engine.model, save)
         report = report_of(engine, stopping.by, seconds, engine.progress.counts["records"] - before)

@@ -33,7 +33,7 @@ def read_saved(name: str) -> Saved:
     try:
         return _read(path, [])
     except (ModelFileError, OSError) as error:
-        raise MistakeError(f"{path}: {one_line(error)}") from None
+        raise MistakeError(f"{path}: {_why(path, error)}") from None
 
 
 def _newest(folder: Path) -> Saved:
@@ -43,9 +43,14 @@ def _newest(folder: Path) -> Saved:
         try:
             return _read(path, skipped)
         except (ModelFileError, OSError) as error:
-            skipped.append(f"{path.name}: {one_line(error)}")
+            skipped.append(f"{path.name}: {_why(path, error)}")
     why = f" that can be read ({skipped[0]})" if skipped else ""
     raise MistakeError(f"{folder}: there is no checkpoint in it{why}")
+
+
+def _why(path: Path, error: BaseException) -> str:
+    """Return what is wrong, without the path that some of these texts begin with."""
+    return one_line(error).removeprefix(f"{path}: ")
 
 
 def _read(path: Path, skipped: list[str]) -> Saved:

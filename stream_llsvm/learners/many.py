@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.frames import Matrix, as_matrix, frame_like, like
-from stream_llsvm.labels import LabelSpace, as_labels, label_array
+from stream_llsvm.frames import Matrix, as_matrix
+from stream_llsvm.labels import LabelSpace, as_labels
+from stream_llsvm.learners.answers import AnswersMany, decoded
 from stream_llsvm.learners.growing import GrowingModel
 from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.warm_start import History, warm_start
@@ -18,7 +19,7 @@ from stream_llsvm.learners.weights import checked_weights
 from stream_llsvm.sparse import SparseRows
 
 
-class ManyRecords(GrowingModel):
+class ManyRecords(GrowingModel, AnswersMany):
     """The methods that take frames and arrays."""
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
@@ -57,7 +58,7 @@ class ManyRecords(GrowingModel):
 
         """
         likeliest = self._test_then_learn(X, y, w)
-        return _decoded(self._labels.labels, likeliest)
+        return decoded(self._labels.labels, likeliest)
 
     def _test_then_learn(self, X: Any, y: Any, w: Any) -> NDArray[np.int64]:
         names, matrix = as_matrix(X)
@@ -171,31 +172,11 @@ class ManyRecords(GrowingModel):
         history = History(self._features, names, matrix, self._labels.codes(labels))
         warm_start(self._memory, history, epochs, np.random.default_rng(self.seed))
 
-    def predict_many(self, X: Any) -> Any:
-        """Return the likeliest label of each row, in the kind of series that X's library has.
+    def _codes_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.int64]:
+        return self._proba_of(names, matrix)[1]
 
-        Parameters
-        ----------
-        X
-            The records, as in `learn_many`.
-
-        """
-        names, matrix = as_matrix(X)
-        _, likeliest = self._proba_of(names, matrix)
-        return like(X, _decoded(self._labels.labels, likeliest))
-
-    def predict_proba_many(self, X: Any) -> Any:
-        """Return each label's probability for each row, a column a label.
-
-        Parameters
-        ----------
-        X
-            The records, as in `learn_many`.
-
-        """
-        names, matrix = as_matrix(X)
-        proba, _ = self._proba_of(names, matrix)
-        return frame_like(X, dict(zip(self._labels.labels, proba.T, strict=True)))
+    def _shares_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.float64]:
+        return self._proba_of(names, matrix)[0]
 
     def _proba_of(
         self, names: Sequence[Hashable], matrix: Matrix, *, keep: bool = True
@@ -216,13 +197,3 @@ def _named(names: Sequence[Hashable], matrix: Matrix) -> Sequence[Hashable]:
     if isinstance(matrix, SparseRows):
         return [names[c] for c in np.unique(matrix.columns)]
     return names
-
-
-def _decoded(labels: Sequence[Any], codes: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the labels of the codes, in an array of their own type; None for a code of -1."""
-    if (codes < 0).any():
-        table = np.empty(len(labels) + 1, dtype=object)
-        table[:-1] = label_array(labels, dtype=object)
-    else:
-        table = label_array(labels)
-    return table[codes] if len(table) > 0 else np.empty(0, dtype=object)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.frames import Matrix, as_matrix, frame_like, like
-from stream_llsvm.labels import LabelSpace, as_labels, label_array
+from stream_llsvm.frames import Matrix, as_matrix
+from stream_llsvm.labels import LabelSpace, as_labels
+from stream_llsvm.learners.answers import AnswersMany
 from stream_llsvm.learners.block import BlockModel
 from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.weights import checked_weight, checked_weights
@@ -21,7 +22,7 @@ from stream_llsvm.sparse import SparseRows
 _FEW = 64
 
 
-class ScoringClassifier(BlockModel, base.MiniBatchClassifier):
+class ScoringClassifier(BlockModel, AnswersMany, base.MiniBatchClassifier):
     """Labels and probabilities around a kernel that scores: two classes share one score."""
 
     def __init__(self, standardize: bool, max_mb: int) -> None:
@@ -239,39 +240,19 @@ class ScoringClassifier(BlockModel, base.MiniBatchClassifier):
                 out = np.zeros((len(some), self._columns))
                 self._call(row, codes[some], np.ones(len(some)), out)
 
-    def predict_many(self, X: Any) -> Any:
-        """Return the likeliest label of each row, in the kind of series that X's library has.
-
-        Parameters
-        ----------
-        X
-            The records, as in `learn_many`.
-
-        """
-        names, matrix = as_matrix(X)
+    def _codes_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.int64]:
         if self._state is None:
-            return like(X, label_array([None] * len(matrix), dtype=object))
+            return np.full(len(matrix), -1, dtype=np.int64)
         scores = self._score_rows(names, matrix)
         if scores.shape[1] == 1:
-            codes = ((scores[:, 0] > 0) & (len(self._labels) > 1)).astype(np.int64)
-        else:
-            codes = scores.argmax(axis=1)
-        return like(X, label_array(self._labels.labels)[codes])
+            return ((scores[:, 0] > 0) & (len(self._labels) > 1)).astype(np.int64)
+        codes: NDArray[np.int64] = scores.argmax(axis=1)
+        return codes
 
-    def predict_proba_many(self, X: Any) -> Any:
-        """Return each label's share for each row, a column a label; see `predict_proba_one`.
-
-        Parameters
-        ----------
-        X
-            The records, as in `learn_many`.
-
-        """
-        names, matrix = as_matrix(X)
-        proba = np.zeros((len(matrix), 0))
-        if self._state is not None:
-            proba = _shares(self._score_rows(names, matrix), len(self._labels))
-        return frame_like(X, dict(zip(self._labels.labels, proba.T, strict=True)))
+    def _shares_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.float64]:
+        if self._state is None:
+            return np.zeros((len(matrix), 0))
+        return _shares(self._score_rows(names, matrix), len(self._labels))
 
 
 def _spread(scores: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,66 @@ def test_labels_that_are_numbers_suit_rivers_too(tmp_path: Path) -> None:
         assert row["refused"] == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "there are no records in it"),
+        ("a,y\n", "there are no records in it"),
+        ("a,y\n1,\n", "no record has a label"),
+        ("a,y\n1\n2\n", "2 cannot be read (the first: wrong number of fields"),
+        ("0.5,0.25,1\n1,2,3\n", "--names a,b,..."),
+        ("a;y\n1;2\n", "--delimiter ';'"),
+    ],
+)
+def test_why_nothing_can_be_learned_from_a_file(tmp_path: Path, text: str, told: str) -> None:
+    data = tmp_path / "odd.csv"
+    data.write_text(text)
+    said = refused("evaluate", data, "--label", "y")
+    assert told in said
+    assert len(said.splitlines()) == 1
+
+
+def test_a_file_without_a_header_and_with_another_delimiter(tmp_path: Path, data: Path) -> None:
+    lines = data.read_text().splitlines()[1:]
+    bare = tmp_path / "bare.csv"
+    bare.write_text("".join(line.replace(",", ";") + "\n" for line in lines))
+    shape = ["--names", "id, a, b, y", "--delimiter", ";"]
+    by_names = told("evaluate", bare, *PLAIN, "--models", "lcc", *shape)
+    by_header = told("evaluate", data, *PLAIN, "--models", "lcc")
+    assert by_names["records"] == 400
+    assert by_names["models"][0]["accuracy"] == by_header["models"][0]["accuracy"]
+
+
+def test_what_cannot_be_used_is_told_of(tmp_path: Path) -> None:
+    data = csv_file(tmp_path / "some.csv", 60)
+    data.write_text(data.read_text() + "r60,1.0,red,up\nr61,1.0,1.0,\n")
+    result = run("evaluate", data, *PLAIN, "--models", "lcc")
+    title = " ".join(result.stdout.partition("┏")[0].split())
+    assert title.endswith(
+        "some.csv: 61 records, 2 classes, 1 without a label, 1 cannot be read (the first: not a "
+        "number, 'b': 'red')"
+    )
+
+
+def test_a_label_that_is_a_number_is_wondered_at(tmp_path: Path) -> None:
+    data = tmp_path / "n.csv"
+    data.write_text("a,y\n" + "".join(f"{i % 7}.5,{i / 7}\n" for i in range(60)))
+    result = run("evaluate", data, "--label", "y", "--models", "lcc")
+    assert result.exit_code == 0
+    assert "60 labels in 60 records: is the label a class" in result.stderr
+
+
+def test_a_file_that_ends_too_early_is_one_line(tmp_path: Path, data: Path) -> None:
+    cut = tmp_path / "cut.csv.gz"
+    cut.write_bytes(gzip.compress(csv_file(tmp_path / "long.csv", 5_000).read_bytes())[:-9_000])
+    result = run("evaluate", cut, *PLAIN)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "the compressed file is damaged" in result.stderr
+
+
 def test_mistakes_are_one_line(tmp_path: Path, data: Path) -> None:
+    nameless = csv_file(tmp_path / "nameless", 9)
     cases: list[tuple[list[Any], str]] = [
         (
             [data, *PLAIN, "--models", "sappl"],
@@ -67,6 +127,8 @@ def test_mistakes_are_one_line(tmp_path: Path, data: Path) -> None:
         ([data], "say which column is the label"),
         ([tmp_path / "none.csv", "--label", "y"], "there is no such file"),
         (["-", "--label", "y"], "name a file"),
+        ([tmp_path, "--label", "y"], "is a folder: name a file in it"),
+        ([nameless, *PLAIN], "which format does it have? Give --format csv"),
     ]
     for given, complaint in cases:
         said = refused("evaluate", *given)

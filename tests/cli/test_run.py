@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from stream_llsvm import load_model
+from stream_llsvm.cli.commands.run import FLAGS, command
+from stream_llsvm.cli.schema import SECTIONS
 from tests.cli.support import csv_file, newest, refused, run, started, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=12", "--option", "n_neighbors=4"]
@@ -65,6 +68,23 @@ def test_labels_from_a_second_file(tmp_path: Path, data: Path) -> None:
     assert report["waiting"]["matched"] == 400
 
 
+def test_a_file_without_a_header(tmp_path: Path, data: Path) -> None:
+    bare, records = tmp_path / "bare.csv", data.read_text().splitlines()[1:]
+    bare.write_text("".join(line.replace(",", ";") + "\n" for line in records))
+    report = told(*arguments(bare, "--names", "id,a", "--names", "b,y", "--delimiter", ";"))
+    assert report["learned"] == 400
+
+
+def test_every_flag_has_a_place_in_the_pipeline() -> None:
+    """Or one of those that are looked at by hand."""
+    by_hand = {"pipeline", "names", "labels", "option", "make_topics", "dashboard"}
+    of_the_command = {"max_records", "json"}
+    parameters = {name.rstrip("_") for name in inspect.signature(command).parameters}
+    placed = {flag.removeprefix("--").replace("-", "_") for flag, _, _ in FLAGS}
+    assert placed | by_hand | of_the_command == parameters
+    assert all(key in SECTIONS[section] for _, section, key in FLAGS)
+
+
 def test_rejected_records_are_kept_apart(tmp_path: Path, data: Path) -> None:
     data.write_text(data.read_text() + "r400,1.0,red,up\nr401,1.0\n")
     letters = tmp_path / "bad.jsonl"
@@ -106,6 +126,7 @@ def test_a_label_that_no_record_has_is_told_of(tmp_path: Path, data: Path) -> No
 
 
 def test_what_cannot_be_run_is_one_line(tmp_path: Path, data: Path) -> None:
+    known = ["--from", data, "--label", "y", "--key", "id"]
     for given, complaint in [
         (["--from", tmp_path / "dato.csv", "--label", "y"], "did you mean"),
         (["--from", data, "--label", "Y"], "there is no column 'Y' (label): did you mean 'y'?"),
@@ -118,6 +139,10 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, data: Path) -> None:
         (["--from", data, "--label", "y", "--lable"], "No such option"),
         (["--from", data, "--label", "y", "--every", "soon"], "Invalid value for '--every'"),
         (["--from", data, "--label", "y", "--key", "id", "--to", data / "x"], "data.csv"),
+        (["--from", tmp_path, "--label", "y"], "is a folder: name a file in it"),
+        ([*known, "--save", tmp_path], "--save: "),
+        ([*known, "--save", tmp_path / "none" / "m"], "--save: there is no folder"),
+        ([*known, "--checkpoints", data], "data.csv is a file: name a folder"),
     ]:
         told_ = refused("run", *given)
         assert complaint in told_

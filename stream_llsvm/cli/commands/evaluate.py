@@ -18,6 +18,12 @@ def command(
     format_: Annotated[
         str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
     ] = None,
+    names: Annotated[
+        list[str] | None, Option(help="Its columns, if it has no header: a,b,y.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, Option(help="CSV: what stands between two fields, if no comma.")
+    ] = None,
     models: Annotated[
         str,
         Option(help="committee,sapl,llsvm,additive,memory, ... or all."),
@@ -33,8 +39,9 @@ def command(
 ) -> int:
     """Evaluate models on a file."""
     from stream_llsvm.cli.columns import asked_for
-    from stream_llsvm.cli.evaluating import chosen, evaluate
+    from stream_llsvm.cli.entrants import chosen
+    from stream_llsvm.cli.evaluating import evaluate
 
     entrants = chosen(models, against or "")
-    given = asked_for(label=label, ignore=ignore, format=format_)
+    given = asked_for(label=label, ignore=ignore, format=format_, names=names, delimiter=delimiter)
     return evaluate(data, given, entrants, max_records, as_json=json, report=report)

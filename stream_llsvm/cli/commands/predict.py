@@ -20,9 +20,16 @@ def command(
     format_: Annotated[
         str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
     ] = None,
+    names: Annotated[
+        list[str] | None, Option(help="Its columns, if it has no header: a,b,y.")
+    ] = None,
+    delimiter: Annotated[
+        str | None, Option(help="CSV: what stands between two fields, if no comma.")
+    ] = None,
 ) -> int:
     """Predict records."""
     from stream_llsvm.cli.columns import asked_for
     from stream_llsvm.cli.predicting import predict
 
-    return predict(model, data, asked_for(label=label, key=key, format=format_), to)
+    given = asked_for(label=label, key=key, format=format_, names=names, delimiter=delimiter)
+    return predict(model, data, given, to)

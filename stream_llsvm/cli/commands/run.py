@@ -13,6 +13,31 @@ EXAMPLE = "stream-llsvm run --from data.csv --label y --to predictions.jsonl --c
 
 Text = str | None
 
+#: Each flag of the pipeline's, the section it belongs to, and its key there.
+FLAGS = (
+    ("--from", "source", "from"),
+    ("--label", "source", "label"),
+    ("--key", "source", "key"),
+    ("--ignore", "source", "ignore"),
+    ("--format", "source", "format"),
+    ("--message", "source", "message"),
+    ("--delimiter", "source", "delimiter"),
+    ("--follow", "source", "follow"),
+    ("--on-lost-data", "source", "on_lost_data"),
+    ("--to", "sink", "to"),
+    ("--dead-letters", "dead_letters", "to"),
+    ("--model", "model", "class"),
+    ("--save", "model", "save"),
+    ("--checkpoints", "checkpoints", "folder"),
+    ("--every", "checkpoints", "every"),
+    ("--keep", "checkpoints", "keep"),
+    ("--max-batch", "engine", "max_batch"),
+    ("--max-rejected-ratio", "engine", "max_rejected_ratio"),
+    ("--window", "engine", "window"),
+    ("--detector", "engine", "detector"),
+    ("--new-token", "dashboard", "new_token"),
+)
+
 
 def command(
     pipeline: Annotated[Path | None, typer.Argument(help="A pipeline file (TOML).")] = None,
@@ -29,9 +54,11 @@ def command(
         None
     ),
     names: Annotated[
-        list[str] | None,
-        Option(help="A field, if none are named in the records: repeat, in order."),
+        list[str] | None, Option(help="The fields, if the records do not name them: a,b,y.")
     ] = None,
+    delimiter: Annotated[Text, Option(help="CSV: what stands between two fields, if no comma.")] = (
+        None
+    ),
     follow: Annotated[
         bool, Option("--follow", help="Wait for more at the end, like tail.")
     ] = False,
@@ -71,44 +98,28 @@ def command(
     json: Annotated[bool, Option("--json", help="Print one JSON object at the end.")] = False,
 ) -> int:
     """Run a pipeline."""
+    given = {name.rstrip("_"): value for name, value in locals().items()}
     from stream_llsvm.cli import models
     from stream_llsvm.cli.addresses import host_and_port
+    from stream_llsvm.cli.columns import names_in
     from stream_llsvm.cli.pipeline import Pipeline
     from stream_llsvm.cli.running import run_pipeline
 
     asked = Pipeline(pipeline)
-    asked.flag("--from", "source", "from", from_)
-    asked.flag("--label", "source", "label", label)
-    asked.flag("--key", "source", "key", key)
-    asked.flag("--ignore", "source", "ignore", ignore)
-    asked.flag("--format", "source", "format", format_)
-    asked.flag("--message", "source", "message", message)
-    asked.flag("--names", "source", "names", names)
-    asked.flag("--on-lost-data", "source", "on_lost_data", on_lost_data)
-    asked.flag("--follow", "source", "follow", follow)
+    for flag, section, of in FLAGS:
+        asked.flag(flag, section, of, given[flag.removeprefix("--").replace("-", "_")])
     if labels is not None:
         asked.flag("--labels", "labels", "from", [labels])
         asked.flag("--label", "labels", "label", label)
         asked.flag("--key", "labels", "key", key)
-    asked.flag("--to", "sink", "to", to)
-    asked.flag("--dead-letters", "dead_letters", "to", dead_letters)
+    asked.flag("--names", "source", "names", names_in(names or []))
     for section in ("sink", "dead_letters"):
         if str(asked.settings.get(section, {}).get("to")).lower().startswith("kafka://"):
             asked.flag("--make-topics", section, "make_topic", make_topics)
-    asked.flag("--model", "model", "class", model)
     for name, value in models.parsed(option or []).items():
         asked.flag(f"--option {name}", "model", name, value)
-    asked.flag("--save", "model", "save", save)
-    asked.flag("--checkpoints", "checkpoints", "folder", checkpoints)
-    asked.flag("--every", "checkpoints", "every", every)
-    asked.flag("--keep", "checkpoints", "keep", keep)
-    asked.flag("--max-batch", "engine", "max_batch", max_batch)
-    asked.flag("--max-rejected-ratio", "engine", "max_rejected_ratio", max_rejected_ratio)
-    asked.flag("--window", "engine", "window", window)
-    asked.flag("--detector", "engine", "detector", detector)
     if dashboard is not None:
         host, port = host_and_port(dashboard)
         asked.flag("--dashboard", "dashboard", "host", host)
         asked.flag("--dashboard", "dashboard", "port", port)
-    asked.flag("--new-token", "dashboard", "new_token", new_token)
     return run_pipeline(asked.checked(), as_json=json, max_records=max_records)
