@@ -15,7 +15,7 @@ MOST = 8
 #: Contributions, values of the record, and voters that are listed.
 _PARTS, _VALUES, _VOTERS = 12, 40, 20
 #: Seconds that one look may take over them; one prediction is explained in any case.
-_TIME = 0.005
+_TIME = 0.002
 
 
 class Whys:
