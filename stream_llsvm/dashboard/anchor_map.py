@@ -14,7 +14,7 @@ from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.extent import Extent
 from stream_llsvm.dashboard.lives import Lives, Trails
 from stream_llsvm.dashboard.paced import Paced
-from stream_llsvm.dashboard.plain import number, text
+from stream_llsvm.dashboard.plain import number, numbers, text
 from stream_llsvm.dashboard.projection import Plane, draw
 from stream_llsvm.dashboard.recent import Recent
 from stream_llsvm.dashboard.regions import regions
@@ -80,6 +80,7 @@ class AnchorMap:
         alive = ~dead[which]
         self._extent.cover(around, places[alive] if alive.any() else places)
         self._trails.follow(which, places, self._extent.size)
+        trails = _rounded([self._trails.of(a) for a in which.tolist()])
         told = self._told.get(
             (name, plane.n_features, len(model.classes), len(which)),
             lambda: _told(model, memory, member, which),
@@ -94,15 +95,15 @@ class AnchorMap:
             "anchors": [
                 {
                     "id": a,
-                    "at": [number(x), number(y)],
+                    "at": at,
                     "mass": number(share[a], 3),
                     "label": told.label.get(a),
                     "share": told.share.get(a, []),
                     "dead": bool(dead[a]),
-                    "trail": [[number(u), number(v)] for u, v in self._trails.of(a)],
+                    "trail": trail,
                     "weights": told.weights.get(a, []),
                 }
-                for a, (x, y) in zip(which.tolist(), places.tolist(), strict=True)
+                for a, at, trail in zip(which.tolist(), numbers(places), trails, strict=True)
             ],
             "records": records,
             "regions": self._regions_of(model, plane),
@@ -128,24 +129,25 @@ class AnchorMap:
         before, left = self._places, max(1, _NUMBERS // max(1, plane.n_features))
         self._places = {}
         codes = {label: code for code, label in enumerate(model.classes)}
+        fresh = [one for one in recent if (one.record, one.place) not in before][-left:]
+        fresh_places = plane.of_records(model, [one.x for one in fresh])
+        before |= {
+            (one.record, one.place): place for one, place in zip(fresh, fresh_places, strict=True)
+        }
         shown, places = [], []
-        for one in reversed(recent):
+        for one in recent:
             key = one.record, one.place
-            if key in before:
-                place = before[key]
-            elif left > 0:
-                place, left = plane.of_record(model, one.x), left - 1
-            else:
+            if key not in before:
                 continue
-            self._places[key] = place
+            place = self._places[key] = before[key]
             code = codes.get(one.prediction if one.label is None else one.label)
             if place is None or code is None:
                 continue
             right = None if one.label is None else bool(one.prediction == one.label)
-            x, y = place.tolist()
-            shown.append({"at": [number(x), number(y)], "label": code, "right": right})
+            shown.append({"label": code, "right": right})
             places.append(place)
-        return shown[::-1], np.array(places).reshape(-1, 2)
+        around = np.array(places).reshape(-1, 2)
+        return [{"at": at} | one for at, one in zip(numbers(around), shown, strict=True)], around
 
     def _regions_of(self, model: LocalClassifier, plane: Plane) -> dict[str, Any] | None:
         if plane.kind != "features":
@@ -155,16 +157,23 @@ class AnchorMap:
         return self._regions.get(key, lambda: regions(model, low, high))
 
 
+def _rounded(trails: Sequence[Sequence[tuple[float, float]]]) -> list[list[list[float]]]:
+    """Return trails as they are sent, all rounded in one go."""
+    points = iter(numbers(np.array([point for trail in trails for point in trail]).reshape(-1, 2)))
+    return [[next(points) for _ in trail] for trail in trails]
+
+
 def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np.int64]) -> _Told:
     names = [text(name) for name in model.features]
-    table, numbers = table_of(memory, member, which, len(names), _WEIGHTS), which.tolist()
+    table = table_of(memory, member, which, len(names), _WEIGHTS)
     shares = np.round(table.proba, 3).tolist() if table.proba.shape[1] <= _CLASSES else None
-    rows = zip(numbers, table.columns.tolist(), table.slopes.tolist(), strict=True)
+    slopes = numbers(np.nan_to_num(table.slopes), 4)
+    rows = zip(which.tolist(), table.columns.tolist(), slopes, strict=True)
     return _Told(
-        dict(zip(numbers, table.proba.argmax(axis=1).tolist(), strict=True)),
-        {} if shares is None else dict(zip(numbers, shares, strict=True)),
+        dict(zip(which.tolist(), table.proba.argmax(axis=1).tolist(), strict=True)),
+        {} if shares is None else dict(zip(which.tolist(), shares, strict=True)),
         {
-            a: [[names[c], number(v, 4)] for c, v in zip(columns, values, strict=True)]
+            a: [[names[c], v] for c, v in zip(columns, values, strict=True)]
             for a, columns, values in rows
         },
     )

@@ -22,7 +22,7 @@ from stream_llsvm.dashboard.monitor import BUSY, OFTEN, OVER, Monitor
 log = logging.getLogger("stream_llsvm")
 
 _LATELY = 10.0  # seconds that quantiles look back
-_SHARE = 20  # looking at the model may take this part of the time
+_SHARE = 50  # looking at the model may take this part of the time
 _MOST_SENT = 160  # frames a second, to all who watch together
 
 

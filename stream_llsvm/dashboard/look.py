@@ -189,6 +189,30 @@ def recent_of(taken: Sequence[Taken], features: int) -> list[Recent]:
     return found[::-1]
 
 
+def last_of(taken: Taken, most: int) -> Taken:
+    """Return the last records of a batch, so that the others need not be kept.
+
+    What is kept of a batch of a thousand would make the collector of garbage look at it all.
+    """
+    batch, answers, before = taken
+    first = len(batch) - most
+    if first <= 0:
+        return taken
+    rest = Batch(
+        batch.labels[first:],
+        list(batch.places[first:]),
+        batch.position,
+        batch.names,
+        None if batch.values is None else batch.values[first:].copy(),
+        None if batch.records is None else batch.records[first:],
+    )
+    refused = {i - first: why for i, why in answers.refused.items() if i >= first}
+    told = Answers(
+        answers.labels[first:], answers.sure[first:].copy(), answers.truth[first:].copy(), refused
+    )
+    return Taken(rest, told, before + first)
+
+
 def copy_of(model: base.Classifier) -> Any:
     """Return something that `restored` makes the model of again, or the copy itself."""
     return copied(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from stream_llsvm import compiling
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.latency import Histogram
-from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details
+from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details, last_of
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.learners.base import LocalClassifier
@@ -71,7 +71,7 @@ class Monitor:
         self._wanted = self._asked = float("-inf")
         self._predict, self._learn = Histogram(), Histogram()
         self._recent: deque[Taken] = deque()
-        self._held = 0
+        self._held = self._learned = 0
         self._next_look = self._next_copy = 0.0
         self._started, self._began = time.time(), time.monotonic()
         self._status = Status("starting", self._started)
@@ -114,6 +114,7 @@ class Monitor:
         self._started = time.time()
         self._began = time.monotonic()
         self._rated = (self._began, engine.progress.counts["records"])
+        self._learned = _learned_at_once(engine)
         self._become("starting")
         self.want()  # the first batch may compile for long: there is something to show meanwhile
         self._look(engine)
@@ -122,13 +123,14 @@ class Monitor:
 
     def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Count what a batch cost, and keep it for a moment."""
-        n = len(batch)
-        learned = n - batch.labels.count(None)
+        n, learned = len(batch), _learned_at_once(engine)
         self._predict.observe(seconds, n)
-        if learned:
-            self._learn.observe(seconds / n, learned)
-        self._recent.append(Taken(batch, answers, engine.progress.counts["records"]))
-        self._held += n
+        if learned > self._learned:
+            self._learn.observe(seconds / n, learned - self._learned)
+        self._learned = learned
+        kept = last_of(Taken(batch, answers, engine.progress.counts["records"]), _RECENT)
+        self._recent.append(kept)
+        self._held += len(kept.batch)
         while self._held - len(self._recent[0].batch) >= _RECENT:
             self._held -= len(self._recent.popleft().batch)
         self._last_record = time.monotonic()
@@ -239,3 +241,9 @@ class Monitor:
                 self._rate = 0.0
         self._rated, self._worked = (now, records), 0.0
         return self._rate
+
+
+def _learned_at_once(engine: Engine) -> int:
+    """Return how many records came with their label and were learned; cheaper than counting."""
+    later = 0 if engine.late is None else engine.late.learned
+    return engine.progress.counts["learned"] - later

@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 LONGEST = 200
 
 
@@ -37,6 +40,27 @@ def number(value: float, digits: int = 5) -> float | None:
     """
     value = float(value)
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+
+
+def numbers(values: NDArray[np.float64], digits: int = 5) -> Any:
+    """Return lists of what `number` makes of each of many numbers, which must be finite.
+
+    Examples
+    --------
+    >>> numbers(np.array([[0.123456789, 0.0], [1234567.8, 1e-300]]))
+    [[0.12346, 0.0], [1234600.0, 1e-300]]
+
+    """
+    sizes = np.abs(values)
+    usual = (sizes > 1e-13) & (sizes < 1e13)
+    lifts = digits - 1 - np.floor(np.log10(np.where(usual, sizes, 1.0)))
+    # Powers of ten are exact here, and so is the integer between: what comes out is the nearest
+    # float to so many digits, which is also written with so many.
+    up, down = 10.0 ** np.maximum(lifts, 0), 10.0 ** np.maximum(-lifts, 0)
+    rounded: NDArray[np.float64] = np.rint(values * up / down) * down / up
+    for i in np.flatnonzero(~usual).tolist():
+        rounded.flat[i] = number(values.flat[i], digits)
+    return rounded.tolist()
 
 
 def largest(parts: Mapping[Any, float], most: int) -> tuple[list[Any], float]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stream_llsvm.anchor_table import masses_of, positions_of
 from stream_llsvm.dashboard.plain import text
 from stream_llsvm.dashboard.recent import Recent
-from stream_llsvm.dashboard.rows import Array, filled, row_of
+from stream_llsvm.dashboard.rows import Array, filled, row_of, rows_of
 from stream_llsvm.explain import units
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.memory import Memory
@@ -66,13 +66,18 @@ class Plane:
         scaled = np.clip((values - self.origin) / self.scale, -_FARTHEST, _FARTHEST)
         return scaled @ self.directions
 
-    def of_record(self, model: LocalClassifier, x: Mapping[Any, Any]) -> Array | None:
-        """Return the place of a record, None if it cannot be used."""
-        row = row_of(model, x)
-        if row is None:
-            return None
-        place = self.of_values(filled(row, self.columns, self.origin)[None])[0]
-        return place if np.isfinite(place).all() else None
+    def of_records(
+        self, model: LocalClassifier, records: Sequence[Mapping[Any, Any]]
+    ) -> list[Array | None]:
+        """Return the place of each record, None if it cannot be used."""
+        rows = rows_of(model, records, self.columns, self.origin)
+        kept = [row for row in rows if row is not None]
+        if not kept:
+            return [None] * len(rows)
+        places = self.of_values(np.stack(kept))
+        told = zip(places, np.isfinite(places).all(axis=1).tolist(), strict=True)
+        found = iter([place if finite else None for place, finite in told])
+        return [None if row is None else next(found) for row in rows]
 
 
 def draw(

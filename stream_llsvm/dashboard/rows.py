@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,3 +35,40 @@ def filled(
         there = columns[at] == row[0]
         found[at[there]] = row[1][there]
     return found
+
+
+def rows_of(
+    model: LocalClassifier,
+    records: Sequence[Mapping[Any, Any]],
+    columns: NDArray[np.int64],
+    otherwise: Array,
+) -> Sequence[Array | None]:
+    """Return each record's values in these columns, as `filled` does; None of one of no use."""
+    table = _table(records)
+    if table is None:
+        rows = (row_of(model, x) for x in records)
+        return [None if row is None else filled(row, columns, otherwise) for row in rows]
+    known = {name: i for i, name in enumerate(model.features)}
+    where = np.array([known.get(name, -1) for name in records[0]], dtype=np.int64)
+    at = np.minimum(np.searchsorted(columns, where), len(columns) - 1)
+    there = columns[at] == where
+    found = np.tile(otherwise, (len(records), 1))
+    found[:, at[there]] = np.where(
+        np.isfinite(table[:, there]), table[:, there], otherwise[at[there]]
+    )
+    return list(found)
+
+
+def _table(records: Sequence[Mapping[Any, Any]]) -> Array | None:
+    """Return records that all name the same, in one order, as a table; None if they do not.
+
+    Most streams are of this kind, and looking at each of their records alone is what costs.
+    """
+    if not records or not records[0]:
+        return None
+    names = tuple(records[0])
+    rows = [tuple(x.values()) for x in records if tuple(x) == names]
+    if len(rows) < len(records) or any(set(map(type, row)) != {float} for row in rows):
+        return None
+    table = np.array(rows)
+    return None if np.isinf(table).any() else table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -29,6 +29,7 @@ class Replay(ThreadingHTTPServer):
         self.answer: tuple[int, dict[str, Any]] = (409, {"error": "nothing learned yet"})
         self.resumed: list[str] = []
         self.first: dict[str, Any] | None = None  # what a new connection gets at once
+        self.dumps: Callable[[Any], str] = json.dumps
         self.closing = threading.Event()
         self._listeners: list[queue.Queue[bytes | None]] = []
 
@@ -40,7 +41,7 @@ class Replay(ThreadingHTTPServer):
     def send(self, frame: dict[str, Any], event: str = "frame") -> None:
         """Send a message to every page that is open."""
         for listener in list(self._listeners):
-            listener.put(_message(frame, event))
+            listener.put(_message(frame, event, self.dumps))
 
     def listeners(self) -> int:
         """Return how many pages are open."""
@@ -52,9 +53,9 @@ class Replay(ThreadingHTTPServer):
             listener.put(None)
 
 
-def _message(frame: dict[str, Any], event: str) -> bytes:
+def _message(frame: dict[str, Any], event: str, dumps: Callable[[Any], str]) -> bytes:
     number = f"id: {frame['id']}\n" if "id" in frame else ""
-    return f"{number}event: {event}\ndata: {json.dumps(frame)}\n\n".encode()
+    return f"{number}event: {event}\ndata: {dumps(frame)}\n\n".encode()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -103,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         server.resumed.extend(query.get("last", []))
         try:
             if server.first is not None:
-                self.wfile.write(_message(server.first, "frame"))
+                self.wfile.write(_message(server.first, "frame", server.dumps))
             while not server.closing.is_set():
                 try:
                     message = mine.get(timeout=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import http.client
 import resource
 import socket
@@ -10,15 +11,20 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from stream_llsvm import Engine, SAPLClassifier
+from stream_llsvm.connectors.base import Batch
 from stream_llsvm.dashboard.history import MOST as POINTS
 from stream_llsvm.dashboard.history import History
 from stream_llsvm.dashboard.monitor import _RECENT
-from stream_llsvm.dashboard.serving import MOST
-from tests.dashboard.live import Live, live, rows, wait_for
+from stream_llsvm.dashboard.serving import MOST, Dashboard
+from stream_llsvm.engine.learner import Answers
+from tests.dashboard.live import Live, live, rows, stream, wait_for
+from tests.dashboard.page_process import Turning
 
 REQUEST = b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -182,3 +188,44 @@ def test_recent_records_are_bounded_however_they_come() -> None:
             kept = run.page.monitor._recent
             assert sum(len(taken.batch) for taken in kept) - len(kept[0].batch) < _RECENT
             run.until(lambda f: f["model"] and f["model"]["whys"][0]["record"] == 3_000)
+
+
+def test_a_page_that_is_watched_for_long_takes_no_more_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Hurried:
+        """Lets every turn of the loop be looked at."""
+
+        def began(self, engine: Engine) -> None:
+            pass
+
+        def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+            page.monitor._next_look = page.monitor._next_copy = page.builder._next_view = 0.0
+
+        def turned(self, engine: Engine) -> None:
+            pass
+
+        def ended(self, engine: Engine, error: BaseException | None) -> None:
+            pass
+
+    def resident(frames: int) -> float:
+        for _ in range(frames):
+            events.until(lambda frame: frame["model"])
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    monkeypatch.setattr("tests.dashboard.page_process._RATE", 1e9)
+    engine = Engine(Turning(), SAPLClassifier(), observers=[Hurried()])
+    with Dashboard(engine, port=0) as page:
+        page.builder.history = History(most=100)
+        run = threading.Thread(target=engine.run)
+        run.start()
+        try:
+            with stream(page.address) as events:
+                early = resident(80)
+                late = resident(320)
+        finally:
+            engine.stop()
+            run.join()
+    # What is kept of a frame for good would be hundreds of times as much.
+    assert late - early < 6e6

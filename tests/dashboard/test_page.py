@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import orjson
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -316,6 +317,7 @@ def test_memory_stays_flat_over_ten_thousand_frames(browser: Browser) -> None:
     frames = [run.frame(i) for i in range(300)]
     with replaying() as server, opened(browser, server.address) as (page, faults):
         session = page.context.new_cdp_session(page)
+        server.dumps = lambda frame: orjson.dumps(frame).decode()
 
         def replayed(begin: int, end: int) -> float:
             for i in range(begin, end):
@@ -333,7 +335,7 @@ def test_memory_stays_flat_over_ten_thousand_frames(browser: Browser) -> None:
                     }
                 )
             page.locator(f'body[data-frame="{end - 1}"]').wait_for(
-                state="attached", timeout=120_000
+                state="attached", timeout=300_000
             )
             # However fast they came: what drawing compiles is compiled before it is weighed.
             page.evaluate(

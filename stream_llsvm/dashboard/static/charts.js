@@ -48,11 +48,22 @@ export class LineChart {
       mark(this.box, `data-${kind}`, this.marks.filter((one) => one.kind === kind).length);
     }
     mark(this.box, "data-points", view.x.length);
+    mark(this.box, "aria-label", `${this.label}${this.inWords(values)}`);
     const data = [view.x, ...values];
     if (!this.plot) {
       if (this.box.clientWidth === 0) return;
       this.plot = this.make(data);
     } else this.plot.setData(data);
+  }
+
+  /** Say what the first line that is shown does, for those who do not see it. */
+  inWords(values) {
+    const i = this.series.findIndex(({ hidden }) => !hidden);
+    const known = [...(values[i] ?? [])].filter((value) => Number.isFinite(value));
+    if (!known.length) return "";
+    const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+    const name = this.series.length > 1 ? `${this.series[i].name}: ` : "";
+    return ` Shown: ${name}now ${this.form(known.at(-1))}, lowest ${this.form(low)}, highest ${this.form(high)}.`;
   }
 
   /** Show or hide a series. */

@@ -256,7 +256,7 @@ function frame(pen, map, [x0, y0, x1, y1], inner) {
 function told(node, map, spot, page) {
   const id = spot.hovered ?? spot.chosen;
   const one = id === null ? null : map.anchors.find((anchor) => anchor.id === id);
-  if (!node.children.length) node.append(el("h3"), el("p", { class: "key" }), el("table", { class: "bars both" }));
+  if (!node.children.length) node.append(el("h3", { "aria-live": "polite" }), el("p", { class: "key" }), el("table", { class: "bars both" }));
   const [title, below, weights] = node.children;
   if (!one) {
     const dead = map.anchors.filter((anchor) => anchor.dead).length;

@@ -16,7 +16,7 @@ export function speedPanel(page) {
     series: [{ name: "records per second", colour: () => colour("--accent"), fill: tint }],
     form: compact,
     height: 222,
-    label: "Records per second over time",
+    label: "Records per second over time.",
   });
   const latency = new LineChart(byId("latency-chart"), {
     series: [
@@ -31,7 +31,7 @@ export function speedPanel(page) {
   const lag = new LineChart(byId("lag-chart"), {
     series: [{ name: "records behind", colour: () => colour("--accent"), fill: tint }],
     form: compact,
-    label: "Records behind the stream over time",
+    label: "Records behind the stream over time.",
   });
   return () => {
     const none = !page.points.length || !page.frame?.status?.records;

@@ -44,8 +44,8 @@ export function whyPanel(page) {
     if (whys.length && !(held || over)) shownNow = whys.slice(0, 8);
     const lines = fill(list, shownNow.length, (i) => {
       const line = el("li", {}, el("button", { type: "button" },
-        el("span", { class: "sign", "aria-hidden": "true" }), el("span", { class: "answer" }),
-        el("span", { class: "sure" }), el("span", { class: "place" })));
+        el("span", { class: "sign", role: "img" }), el("span", { class: "answer" }),
+        el("span", { class: "sure" }), el("span", { class: "place" }, el("span"), el("span"))));
       line.firstChild.addEventListener("click", () => choose(i));
       return line;
     });
@@ -57,11 +57,16 @@ export function whyPanel(page) {
       const right = known ? why.truth === why.label : null;
       mark(button, "data-right", right === null ? "unknown" : String(right));
       mark(button, "aria-pressed", String(open !== null && why.record === open.record));
-      say(sign, right === null ? "?" : right ? "\u2713" : "\u2717");
+      mark(say(sign, right === null ? "?" : right ? "\u2713" : "\u2717"), "aria-label", right === null ? "not known" : right ? "right" : "wrong");
       const told = right === false ? `${brief(why.label, 16)}, was ${brief(why.truth, 16)}` : brief(why.label);
       mark(say(answer, told), "title", right === false ? `${why.label}, was ${why.truth}` : why.label);
       say(sure, percent(why.sure, 0));
-      mark(say(place, tail(why.place || `record ${why.record}`)), "title", why.place);
+      // Where there is no room the name is cut, never the number.
+      const whole = tail(why.place || `record ${why.record}`);
+      const cut = Math.max(whole.search(/[:@ ][^:@ ]{0,15}$/), 0);
+      say(place.children[0], whole.slice(0, cut));
+      say(place.children[1], whole.slice(cut));
+      mark(place, "title", why.place);
     });
     const asked = ask();
     tellWhy(byId("why-told"), open);
