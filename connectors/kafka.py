@@ -9,20 +9,21 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
+from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codecs import Codec
+from stream_llsvm.connectors.kafka_batches import MessageBatches
 from stream_llsvm.connectors.kafka_client import (
     KafkaTroubleError,
     Settings,
     advertised,
     wait_for_topics,
 )
+from stream_llsvm.connectors.kafka_messages import Messages
 from stream_llsvm.connectors.kafka_records import quicken
-from stream_llsvm.connectors.messages import message_codec, text_or_bytes
+from stream_llsvm.connectors.messages import message_codec
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -60,10 +61,8 @@ class KafkaSource:
 
     Attributes
     ----------
-    raw
-        kafka-python's records behind the last batch's places, with their headers and times.
-    lost, skipped
-        Records that were deleted before they could be read; tombstones passed over.
+    lost
+        How many records were deleted before they could be read.
     trouble
         What it waits for if no broker answers, as of the last question; empty if all is well.
 
@@ -98,13 +97,15 @@ class KafkaSource:
         _one_of("tombstones", tombstones, "reject", "skip")
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
-        self._codec = message_codec(label="label") if codec is None else codec
+        self._batches = MessageBatches(
+            message_codec(label="label") if codec is None else codec,
+            skip_tombstones=tombstones == "skip",
+            key_header=key_header,
+        )
         self._begin = start if isinstance(start, str) else "earliest"
         self._given: Position = {} if isinstance(start, str) else start
         self._isolation = isolation
         self._on_lost_data = on_lost_data
-        self._skip_tombstones = tombstones == "skip"
-        self._key_header = key_header
         self._discover_every = discover_every
         self._consumer: Any = None
         self._cluster: Any = None
@@ -115,9 +116,7 @@ class KafkaSource:
         self._looked = self._moved = 0.0
         self._gone: dict[str, float] = {}
         self._ids: dict[str, Any] = {}
-        self.raw: list[Any] = []
         self.lost = 0
-        self.skipped = 0
         self.trouble = ""
 
     def __repr__(self) -> str:
@@ -127,6 +126,16 @@ class KafkaSource:
     def name(self) -> str:
         """The topics and servers."""
         return f"kafka {','.join(self._topics)} at {','.join(self._settings.servers)}"
+
+    @property
+    def raw(self) -> list[Any]:
+        """kafka-python's records behind the last batch's places, made anew each time."""
+        return self._batches.raw
+
+    @property
+    def skipped(self) -> int:
+        """How many tombstones were passed over."""
+        return self._batches.skipped
 
     @property
     def ended(self) -> bool:
@@ -152,7 +161,7 @@ class KafkaSource:
             self._ready()
             self._look_for_partitions()
             found = self._fetch(max_records, max(0.0, deadline - time.monotonic()))
-            batch = self._batch(found) if found else None
+            batch = self._batches.made(found, self.position) if found else None
             if batch is not None:
                 return batch
             self._checked()
@@ -173,7 +182,7 @@ class KafkaSource:
             self._ready()
         else:
             self._place(self._partitions())
-        self.raw = []
+        self._batches.forget()
 
     def lag(self) -> dict[str, dict[str, int]]:
         """Return how many offsets each partition is behind its end, asked from the brokers.
@@ -382,7 +391,9 @@ class KafkaSource:
         from kafka.errors import KafkaError, LogTruncationError
 
         for one, records in found.items():
-            self._next[one] = records[-1].offset + 1
+            last = records[-1]
+            offset = last.offsets[-1] if isinstance(last, Messages) else last.offset
+            self._next[one] = int(offset) + 1
         now = time.monotonic()
         if found or now > self._moved + 0.5:
             self._moved = now
@@ -399,33 +410,6 @@ class KafkaSource:
                     continue
                 else:
                     self._next[one] = max(self._next[one], at or 0)
-
-    def _batch(self, found: dict[Any, list[Any]]) -> Batch | None:
-        records = list(chain.from_iterable(found.values()))
-        if self._skip_tombstones:
-            kept = [one for one in records if one.value is not None]
-            self.skipped += len(records) - len(kept)
-            records = kept
-        if not records:
-            return None
-        places = _Places(records)
-        values = [one.value for one in records]
-        batch = self._codec.decode(values, places, self.position, blanks=False)
-        if batch.rejected:
-            taken = set(batch.places)
-            records = [r for r, place in zip(records, places, strict=True) if place in taken]
-        if self._codec.key is None:
-            keys = (
-                [one.key for one in records] if self._key_header is None else self._headers(records)
-            )
-            batch.keys = [None if key is None else text_or_bytes(key) for key in keys]
-        self.raw = records
-        return batch
-
-    def _headers(self, records: list[Any]) -> list[bytes | None]:
-        """Return the header of each record that stands for its key."""
-        wanted = self._key_header
-        return [next((v for name, v in one.headers if name == wanted), None) for one in records]
 
     def _look_for_partitions(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""
@@ -465,31 +449,6 @@ class KafkaSource:
             self._consumer.seek(one, firsts[one])
             self._next[one] = firsts[one]
             log.info("%s: partition %d of %s is new", self.name, one.partition, one.topic)
-
-
-class _Places(Sequence[Place]):
-    """The places of some messages, each made when it is asked for."""
-
-    __slots__ = ("_records",)
-
-    def __init__(self, records: list[Any]) -> None:
-        self._records = records
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[Place]:
-        return (Place(one.topic, one.partition, one.offset) for one in self._records)
-
-    @overload
-    def __getitem__(self, index: int) -> Place: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Place]: ...
-    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
-        if isinstance(index, slice):
-            return _Places(self._records[index])
-        one = self._records[index]
-        return Place(one.topic, one.partition, one.offset)
 
 
 def _one_of(name: str, value: str, *allowed: str) -> None:

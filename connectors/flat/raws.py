@@ -43,6 +43,22 @@ class Raws(Sequence[bytes | None]):
         starts[1:] = ends[:-1]
         return cls(b"".join(raws), starts, ends)
 
+    @classmethod
+    def joined(cls, several: Sequence[Raws]) -> Raws:
+        """Put those of several blocks into one, without what lies before and behind them."""
+        if len(several) == 1:
+            return several[0]
+        blocks, starts, ends = [], [], []
+        size = 0
+        for raws in several:
+            there = raws.starts >= 0
+            first = int(raws.starts[there].min()) if there.any() else 0
+            blocks.append(raws.block[first : max(first, int(raws.ends.max()))])
+            starts.append(np.where(there, raws.starts + (size - first), -1))
+            ends.append(np.where(there, raws.ends + (size - first), -1))
+            size += len(blocks[-1])
+        return cls(b"".join(blocks), np.concatenate(starts), np.concatenate(ends))
+
     def __len__(self) -> int:
         return len(self.starts)
 
