@@ -13,7 +13,8 @@ stream can hold makes it raise. What a value may be is the same in every format:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import repeat
 from math import inf, nan
 from typing import Any, NamedTuple, cast, overload
 
@@ -85,6 +86,9 @@ class Places(Sequence[Place]):
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Place]:
+        return map(Place._make, zip(repeat(self.source), repeat(self.part), self.numbers))
 
     @overload
     def __getitem__(self, index: int) -> Place: ...

@@ -7,6 +7,7 @@ pays for an object of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, overload
 
 import numpy as np
@@ -138,9 +139,8 @@ class MessagePlaces(Sequence[Place]):
 
     def __iter__(self) -> Iterator[Place]:
         for piece in self._pieces:
-            topic, partition = piece.topic, piece.partition
-            for offset in piece.offsets.tolist():
-                yield Place(topic, partition, offset)
+            here = zip(repeat(piece.topic), repeat(piece.partition), piece.offsets.tolist())
+            yield from map(Place._make, here)
 
     @overload
     def __getitem__(self, index: int) -> Place: ...
