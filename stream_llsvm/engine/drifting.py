@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from operator import indexOf
 from typing import Any
 
 from river import base
@@ -30,38 +31,49 @@ def changes(detector: base.DriftDetector, errors: Sequence[float]) -> Iterator[t
     [(511, True)]
 
     """
-    update = _update(detector)
+    known = type(detector).__module__ == "river.drift.adwin"
+    if known and hasattr(getattr(detector, "_helper", None), "update"):
+        yield from _of_adwin(detector, errors)
+        return
     for first in range(0, len(errors), _LOOK):  # a look costs as much as all else
         before = getattr(detector, "estimation", None)
         for n, error in enumerate(errors[first : first + _LOOK], first):
-            if not update(error):
+            detector.update(error)
+            if not detector.drift_detected:
                 continue
             after = getattr(detector, "estimation", None)
             yield n, before is None or after is None or after > before
             before = after
-            update = _update(detector)
 
 
-def _update(detector: base.DriftDetector) -> Callable[[float], bool]:
-    """Return what takes one error and tells of a change."""
+def _of_adwin(detector: Any, errors: Sequence[float]) -> Iterator[tuple[int, bool]]:
+    """Do the same with ADWIN, at a fifth of the price.
 
-    def update(error: float) -> bool:
-        detector.update(error)
-        return bool(detector.drift_detected)
-
-    # ADWIN's own update asks whether there was a change, hands the error on to a compiled part,
-    # and keeps what that says: three times the price of that part.
-    part: Any = getattr(detector, "_helper", None)
-    if type(detector).__module__ != "river.drift.adwin" or not hasattr(part, "update"):
-        return update
-    if detector.drift_detected:
-        return update  # which begins anew with a part of its own
-    own = part.update
-
-    def quick(error: float) -> bool:
-        if own(error):
+    Its own update asks whether there was a change, hands the error on to a compiled part, and
+    keeps what that says. Without a change its mean is known from what came in: it need not be
+    looked at.
+    """
+    before = 0.0
+    n = 0
+    while n < len(errors):
+        if n % _LOOK == 0:
+            before = detector.estimation
+        if detector.drift_detected:
+            detector.update(errors[n])  # which begins anew with another part
+            hit = n if detector.drift_detected else -1
+        else:
+            width, total = detector.width, detector.total
+            try:
+                hit = n + indexOf(map(detector._helper.update, errors[n:]), True)
+            except ValueError:  # there is none
+                return
             detector._drift_detected = True
-            return True
-        return False
-
-    return quick
+            look = hit - hit % _LOOK
+            if look > n:
+                before = (total + sum(errors[n:look])) / (width + look - n)
+        if hit >= 0:
+            after = detector.estimation
+            yield hit, after > before
+            before = after
+            n = hit
+        n += 1
