@@ -13,7 +13,8 @@ stream can hold makes it raise. What a value may be is the same in every format:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import repeat
 from math import inf, nan
 from typing import Any, NamedTuple, cast, overload
 
@@ -21,10 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected
+from stream_llsvm.connectors.flat.raws import Raws, stretches
 from stream_llsvm.values import show
 
 # A stretch in which something is odd is halved, and below this length read record by record.
 _STRETCH = 64
+# Fewer records are not worth a compiled loop, nor are those of which one in so many is odd.
+_FEW = 32
+_MOSTLY = 4
 _WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -54,6 +59,20 @@ class Columns(NamedTuple):
     labels: list[Any]
     keys: list[Any]
 
+    def part(self, start: int, stop: int) -> Columns:
+        """Return some of them."""
+        if start == 0 and stop == len(self.labels):
+            return self
+        here = slice(start, stop)
+        return Columns(self.names, self.values[here], self.labels[here], self.keys[here])
+
+
+class Quick(NamedTuple):
+    """Records that a compiled loop has read, and which of them it could not (not 0)."""
+
+    columns: Columns
+    odd: NDArray[np.uint8]
+
 
 class Places(Sequence[Place]):
     """The places of many records of one source, each made when it is asked for."""
@@ -67,6 +86,9 @@ class Places(Sequence[Place]):
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Place]:
+        return map(Place._make, zip(repeat(self.source), repeat(self.part), self.numbers))
 
     @overload
     def __getitem__(self, index: int) -> Place: ...
@@ -180,6 +202,10 @@ class Codec:
         """Read many at once, with the same result as one by one; None if anything is odd."""
         return None
 
+    def quick(self, raws: Raws) -> Quick | None:
+        """Read many at once by a compiled loop; None if there is none for what this reads."""
+        return None
+
     def decode(
         self,
         raws: Sequence[bytes | None],
@@ -206,6 +232,15 @@ class Codec:
         kept: list[int] = []
         rejected: list[Rejected] = []
         waiting = [(0, len(raws))]
+        quick = self._quickly(raws)
+        if quick is not None:
+            waiting = []
+            for odd, start, stop in stretches(quick.odd):
+                if odd:
+                    self._one_by_one(raws, start, stop, places, blanks, kept, rejected, parts)
+                else:
+                    parts.append(quick.columns.part(start, stop))
+                    kept += range(start, stop)
         while waiting:
             start, stop = waiting.pop()
             some = raws[start:stop]
@@ -219,26 +254,53 @@ class Codec:
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
             else:
-                records = []
-                for i in range(start, stop):
-                    raw = raws[i]
-                    try:
-                        record = None if raw is None else self.one(raw)
-                        if raw is None or (record is None and not blanks):
-                            raise Bad("no value", "there is none" if raw is None else "it is blank")
-                    except Bad as bad:
-                        rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
-                        continue
-                    if record is not None:
-                        records.append(record)
-                        kept.append(i)
-                parts.append(records)
+                self._one_by_one(raws, start, stop, places, blanks, kept, rejected, parts)
         here = places if len(kept) == len(raws) else [places[i] for i in kept]
         batch = Batch([], here, position, rejected=rejected)
         fill(batch, parts, self.numeric)
         if self.key is None:
             batch.keys = None
         return batch
+
+    def _quickly(self, raws: Sequence[bytes | None]) -> Quick | None:
+        """Read many by the compiled loop; None if that is not worth while, or most are odd."""
+        if not self.numeric or len(raws) < _FEW:
+            return None
+        if not isinstance(raws, Raws):
+            if None in raws:
+                return None
+            raws = Raws.of(cast(Sequence[bytes], raws))
+        quick = self.quick(raws)
+        if quick is None or np.count_nonzero(quick.odd) * _MOSTLY > len(raws):
+            return None
+        return quick
+
+    def _one_by_one(
+        self,
+        raws: Sequence[bytes | None],
+        start: int,
+        stop: int,
+        places: Sequence[Place],
+        blanks: bool,
+        kept: list[int],
+        rejected: list[Rejected],
+        parts: list[Columns | list[Record]],
+    ) -> None:
+        """Read a stretch of records, and add what comes of each where it belongs."""
+        records = []
+        for i in range(start, stop):
+            raw = raws[i]
+            try:
+                record = None if raw is None else self.one(raw)
+                if raw is None or (record is None and not blanks):
+                    raise Bad("no value", "there is none" if raw is None else "it is blank")
+            except Bad as bad:
+                rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
+                continue
+            if record is not None:
+                records.append(record)
+                kept.append(i)
+        parts.append(records)
 
 
 def fill(batch: Batch, parts: Iterable[Columns | list[Record]], numeric: bool) -> None:

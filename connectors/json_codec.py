@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 import orjson
 
-from stream_llsvm.connectors.codecs import Bad, Codec, Columns, Record, number, plain, shown
+from stream_llsvm.connectors.codecs import (
+    Bad,
+    Codec,
+    Columns,
+    Quick,
+    Record,
+    number,
+    plain,
+    shown,
+)
+from stream_llsvm.connectors.flat.fields import ODD
+from stream_llsvm.connectors.flat.json_shape import JsonShape
+from stream_llsvm.connectors.flat.raws import Raws
 from stream_llsvm.values import show
 
 _NUMBERS = {float, int, bool, type(None)}
@@ -131,6 +143,27 @@ class JsonCodec(ObjectCodec):
 
     def __init__(self, names: Sequence[str] | None = None, **options: Any) -> None:
         super().__init__(orjson.loads, names, **options)
+        self._shape: JsonShape | None = None  # of the last records
+
+    def quick(self, raws: Raws) -> Quick | None:
+        """Read many objects at once that look the same."""
+        read = None
+        if self._shape is not None:
+            read = self._shape.read(raws)
+            if read is not None and read.odd[0] != ODD:
+                return read
+        shape = self._shape_of(raws[0])
+        if shape is None or shape.like(self._shape):
+            return read
+        self._shape = shape
+        return shape.read(raws)
+
+    def _shape_of(self, raw: bytes | None) -> JsonShape | None:
+        try:
+            fields = orjson.loads(raw or b"")
+        except ValueError:
+            return None
+        return JsonShape.of(fields, self.label, self.key, self.ignore, self.names)
 
     def one(self, raw: bytes) -> Record | None:
         """Read one object; None for a blank line."""

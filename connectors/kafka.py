@@ -10,24 +10,22 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, overload
+from typing import Any
 
-from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
+from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codecs import Codec
+from stream_llsvm.connectors.kafka_batches import MessageBatches
 from stream_llsvm.connectors.kafka_client import (
     KafkaTroubleError,
     Settings,
-    advertised,
     wait_for_topics,
 )
+from stream_llsvm.connectors.kafka_positions import LostDataError, Positions, as_position
 from stream_llsvm.connectors.kafka_records import quicken
-from stream_llsvm.connectors.messages import message_codec, text_or_bytes
+from stream_llsvm.connectors.kafka_topics import Topics
+from stream_llsvm.connectors.messages import message_codec
 
 log = logging.getLogger("stream_llsvm.kafka")
-
-_ANSWER = 10.0  # seconds for a question about offsets
-_GONE = 30.0  # a topic that is missing so long has been deleted
 
 
 class KafkaSource:
@@ -60,10 +58,6 @@ class KafkaSource:
 
     Attributes
     ----------
-    raw
-        kafka-python's records behind the last batch's places, with their headers and times.
-    lost, skipped
-        Records that were deleted before they could be read; tombstones passed over.
     trouble
         What it waits for if no broker answers, as of the last question; empty if all is well.
 
@@ -85,39 +79,25 @@ class KafkaSource:
         discover_every: float = 5.0,
     ) -> None:
         self._settings = Settings(servers, options, connect_timeout)
-        wanted: Mapping[str, Iterable[int] | None]
-        if isinstance(topics, Mapping):
-            wanted = topics
-        else:
-            wanted = dict.fromkeys([topics] if isinstance(topics, str) else topics)
-        self._topics = {t: None if parts is None else set(parts) for t, parts in wanted.items()}
-        if not self._topics:
-            raise ValueError("KafkaSource needs at least one topic")
+        self._topics = Topics(topics)
         _one_of("isolation", isolation, "read_committed", "read_uncommitted")
         _one_of("on_lost_data", on_lost_data, "stop", "earliest")
         _one_of("tombstones", tombstones, "reject", "skip")
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
-        self._codec = message_codec(label="label") if codec is None else codec
-        self._begin = start if isinstance(start, str) else "earliest"
-        self._given: Position = {} if isinstance(start, str) else start
+        self._batches = MessageBatches(
+            message_codec(label="label") if codec is None else codec,
+            skip_tombstones=tombstones == "skip",
+            key_header=key_header,
+        )
+        self._positions = Positions(start, isolation, on_lost_data, self._settings)
         self._isolation = isolation
-        self._on_lost_data = on_lost_data
-        self._skip_tombstones = tombstones == "skip"
-        self._key_header = key_header
         self._discover_every = discover_every
         self._consumer: Any = None
-        self._cluster: Any = None
-        self._next: dict[Any, int] = {}  # partition -> offset of the record behind the last batch
         self._failed_at: dict[Any, int] | None = None
         self._broken: SourceError | None = None
         self._closed = False
-        self._looked = self._moved = 0.0
-        self._gone: dict[str, float] = {}
-        self._ids: dict[str, Any] = {}
-        self.raw: list[Any] = []
-        self.lost = 0
-        self.skipped = 0
+        self._looked = 0.0
         self.trouble = ""
 
     def __repr__(self) -> str:
@@ -126,7 +106,22 @@ class KafkaSource:
     @property
     def name(self) -> str:
         """The topics and servers."""
-        return f"kafka {','.join(self._topics)} at {','.join(self._settings.servers)}"
+        return f"kafka {','.join(self._topics.names)} at {','.join(self._settings.servers)}"
+
+    @property
+    def raw(self) -> list[Any]:
+        """kafka-python's records behind the last batch's places, made anew each time."""
+        return self._batches.raw
+
+    @property
+    def lost(self) -> int:
+        """How many records were deleted before they could be read."""
+        return self._positions.lost
+
+    @property
+    def skipped(self) -> int:
+        """How many tombstones were passed over."""
+        return self._batches.skipped
 
     @property
     def ended(self) -> bool:
@@ -137,8 +132,8 @@ class KafkaSource:
     def position(self) -> Position:
         """``{topic: {partition: next offset}}``, partitions as strings; no question to a broker."""
         if self._consumer is None:
-            return {topic: dict(parts) for topic, parts in self._given.items()}
-        return _as_position(self._next)
+            return {topic: dict(parts) for topic, parts in self._positions.given.items()}
+        return as_position(self._positions.next)
 
     def poll(self, max_records: int, timeout: float) -> Batch | None:
         """Return the next records; None if none came in time.
@@ -150,9 +145,9 @@ class KafkaSource:
         deadline = time.monotonic() + timeout
         while True:
             self._ready()
-            self._look_for_partitions()
+            self._look()
             found = self._fetch(max_records, max(0.0, deadline - time.monotonic()))
-            batch = self._batch(found) if found else None
+            batch = self._batches.made(found, self.position) if found else None
             if batch is not None:
                 return batch
             self._checked()
@@ -165,22 +160,22 @@ class KafkaSource:
         A partition that the position does not name was added since, and is read from its
         beginning; a topic that it does not name is read from ``start``.
         """
-        self._given = {topic: dict(parts) for topic, parts in position.items()}
+        self._positions.given = {topic: dict(parts) for topic, parts in position.items()}
         if self._broken is not None:
             self._broken = None
             self._drop()
         if self._consumer is None:
             self._ready()
         else:
-            self._place(self._partitions())
-        self.raw = []
+            self._positions.place(self._topics.partitions())
+        self._batches.forget()
 
     def lag(self) -> dict[str, dict[str, int]]:
         """Return how many offsets each partition is behind its end, asked from the brokers.
 
         While no broker answers, the last known ends count. May be called from another thread.
         """
-        consumer, at = self._consumer, dict(self._next)
+        consumer, at = self._consumer, dict(self._positions.next)
         if consumer is None or self._closed:
             return {}
         from kafka.errors import KafkaError
@@ -191,13 +186,13 @@ class KafkaSource:
         except (KafkaError, AttributeError):
             self.trouble = "no broker answers; trying again"
             ends = {one: consumer.highwater(one) for one in at}
-        return _as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
+        return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
 
     def close(self) -> None:
         """Let go of the connections."""
         self._closed = True
         if self._consumer is not None:
-            self._given = _as_position(self._next)
+            self._positions.given = as_position(self._positions.next)
             self._drop()
 
     def _drop(self) -> None:
@@ -220,16 +215,17 @@ class KafkaSource:
         try:
             consumer = self._settings.connect(self._make)
             cluster = consumer._cluster  # kafka-python shows its metadata in no other way
-            trouble = wait_for_topics(cluster, list(self._topics), deadline)
+            trouble = wait_for_topics(cluster, self._topics.names, deadline)
         except KafkaTroubleError as error:
             raise SourceError(str(error)) from None
         if trouble is not None:
             consumer.close(autocommit=False, timeout_ms=0)
             raise SourceError(f"Kafka at {self._settings.servers[0]}: {trouble.text}")
-        self._consumer, self._cluster = consumer, cluster
+        self._consumer = consumer
+        self._positions.attach(consumer, cluster)
         try:
-            self._ids = {topic: cluster.topic_id(topic) for topic in self._topics}
-            self._place(self._partitions())
+            self._topics.attach(cluster)
+            self._positions.place(self._topics.partitions())
         except BaseException:
             self._consumer = None
             consumer.close(autocommit=False, timeout_ms=0)
@@ -255,66 +251,6 @@ class KafkaSource:
         quicken(consumer)
         return consumer
 
-    def _partitions(self) -> list[Any]:
-        """Return the partitions to read, in order."""
-        from kafka import TopicPartition
-
-        found = []
-        for topic, chosen in self._topics.items():
-            there = self._cluster.partitions_for_topic(topic) or set()
-            if chosen is not None and not chosen <= there:
-                lacking = min(chosen - there)
-                raise SourceError(
-                    f"Kafka: topic {topic!r} has no partition {lacking}, only {len(there)} of them"
-                )
-            mine = sorted(there if chosen is None else chosen)
-            found += [TopicPartition(topic, number) for number in mine]
-        return found
-
-    def _place(self, partitions: list[Any]) -> None:
-        """Assign the partitions, each at the offset that the given position or ``start`` says."""
-        firsts, ends = self._ranges(partitions)
-        wanted = {}
-        for one in partitions:
-            known = self._given.get(one.topic)
-            if known is None:
-                wanted[one] = (firsts if self._begin == "earliest" else ends)[one]
-            else:
-                wanted[one] = int(known.get(str(one.partition), firsts[one]))
-            # Readers of committed data are told a nearer end than where others may stand; for
-            # them an offset behind the end shows when it is fetched.
-            last = ends[one] if self._isolation == "read_uncommitted" else wanted[one]
-            if not firsts[one] <= wanted[one] <= last:
-                wanted[one] = self._instead(one, wanted[one], firsts[one], ends[one])
-        self._consumer.assign(partitions)
-        for one, offset in wanted.items():
-            self._consumer.seek(one, offset)
-        self._next = wanted
-
-    def _ranges(self, partitions: list[Any]) -> tuple[dict[Any, int], dict[Any, int]]:
-        from kafka.errors import KafkaError
-
-        limit = int(_ANSWER * 1000)
-        try:
-            firsts = self._consumer.beginning_offsets(partitions, timeout_ms=limit)
-            return firsts, self._consumer.end_offsets(partitions, timeout_ms=limit)
-        except KafkaError as error:
-            config = self._settings.resolve()
-            trouble = advertised(self._cluster, self._settings, config)
-            why = trouble.text if trouble else f"no broker says which offsets there are ({error})"
-            raise SourceError(self._settings.scrub(f"Kafka: {why}")) from None
-
-    def _instead(self, one: Any, wanted: int, first: int, end: int) -> int:
-        """Return where to go on if an offset is not there any more, or raise SourceError."""
-        where = f"{one.topic}/{one.partition}"
-        text = f"Kafka: {where} lost data: offset {wanted} is wanted, {first} to {end} are there"
-        if self._on_lost_data == "stop":
-            hint = "on_lost_data='earliest' (--on-lost-data earliest) goes on with what is left"
-            raise SourceError(f"{text}; {hint}")
-        log.warning("%s; going on at %d", text, first)
-        self.lost += max(0, first - wanted)
-        return first
-
     def _fetch(self, max_records: int, timeout: float) -> dict[Any, list[Any]]:
         from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 
@@ -323,18 +259,12 @@ class KafkaSource:
                 timeout_ms=int(timeout * 1000), max_records=max_records
             )
         except OffsetOutOfRangeError as error:
-            lost = dict(error.args[0]) if error.args else {}
-            firsts, ends = self._ranges(list(lost))
-            for one, wanted in lost.items():
-                try:
-                    self._next[one] = self._instead(one, wanted, firsts[one], ends[one])
-                except SourceError as loud:
-                    self._broken = loud
-                    raise
-                self._consumer.seek(one, self._next[one])
+            with self._final(LostDataError):
+                self._positions.out_of_range(error)
             return {}
         except LogTruncationError as error:
-            self._truncated(error)
+            with self._final(LostDataError):
+                self._positions.truncated(error)
             return {}
         except KafkaError as error:
             if not error.retriable:
@@ -346,8 +276,19 @@ class KafkaSource:
         except Exception as error:  # records that cannot be unpacked, or the thread has died
             self._start_over(error)
             return {}
-        self._keep_positions(found)
+        # What was fetched is handed out before an error is told of.
+        with contextlib.suppress(SourceError), self._final(LostDataError):
+            self._positions.move_on(found)
         return found
+
+    @contextlib.contextmanager
+    def _final(self, kind: type[SourceError]) -> Iterator[None]:
+        """Let an error of this kind end the source: it is raised again with every poll."""
+        try:
+            yield
+        except kind as error:
+            self._broken = error
+            raise
 
     def _start_over(self, error: Exception) -> None:
         """Connect anew from where this stands; raise SourceError if that was tried here before.
@@ -355,151 +296,29 @@ class KafkaSource:
         After most errors kafka-python's consumer is of no use: its next poll spins for ever.
         """
         text = self._settings.scrub(f"{type(error).__name__}: {error}"[:500])
-        if self._next == self._failed_at:
-            at = ", ".join(f"{one.topic}/{one.partition}@{n}" for one, n in self._next.items())
+        if self._positions.next == self._failed_at:
+            at = ", ".join(
+                f"{one.topic}/{one.partition}@{n}" for one, n in self._positions.next.items()
+            )
             self._broken = SourceError(f"Kafka: reading cannot go on at {at[:300]} ({text})")
             raise self._broken from error
         log.warning("%s: %s; connecting anew", self.name, text)
-        self._failed_at = dict(self._next)
-        self._given = _as_position(self._next)
+        self._failed_at = dict(self._positions.next)
+        self._positions.given = as_position(self._positions.next)
         self._drop()
 
-    def _truncated(self, error: Any) -> None:
-        """Go back to where brokers agree: they elected a leader that lacks what was read."""
-        for one, there in error.divergent_offsets.items():
-            end = there.offset if there is not None else 0
-            firsts, _ = self._ranges([one])
-            try:
-                self._instead(one, self._next[one], firsts[one], end)
-            except SourceError as loud:
-                self._broken = loud
-                raise
-            self._next[one] = max(end, firsts[one])  # what was read before need not be read twice
-            self._consumer.seek(one, self._next[one])
-
-    def _keep_positions(self, found: dict[Any, list[Any]]) -> None:
-        """Note where each partition stands: also behind gaps and the marks of transactions."""
-        from kafka.errors import KafkaError, LogTruncationError
-
-        for one, records in found.items():
-            self._next[one] = records[-1].offset + 1
-        now = time.monotonic()
-        if found or now > self._moved + 0.5:
-            self._moved = now
-            for one in found or self._next:
-                try:
-                    at = self._consumer.position(one, timeout_ms=0)
-                except LogTruncationError as error:
-                    # Raised once only. What was fetched is handed out first.
-                    try:
-                        self._truncated(error)
-                    except SourceError:
-                        return
-                except KafkaError:
-                    continue
-                else:
-                    self._next[one] = max(self._next[one], at or 0)
-
-    def _batch(self, found: dict[Any, list[Any]]) -> Batch | None:
-        records = list(chain.from_iterable(found.values()))
-        if self._skip_tombstones:
-            kept = [one for one in records if one.value is not None]
-            self.skipped += len(records) - len(kept)
-            records = kept
-        if not records:
-            return None
-        places = _Places(records)
-        values = [one.value for one in records]
-        batch = self._codec.decode(values, places, self.position, blanks=False)
-        if batch.rejected:
-            taken = set(batch.places)
-            records = [r for r, place in zip(records, places, strict=True) if place in taken]
-        if self._codec.key is None:
-            keys = (
-                [one.key for one in records] if self._key_header is None else self._headers(records)
-            )
-            batch.keys = [None if key is None else text_or_bytes(key) for key in keys]
-        self.raw = records
-        return batch
-
-    def _headers(self, records: list[Any]) -> list[bytes | None]:
-        """Return the header of each record that stands for its key."""
-        wanted = self._key_header
-        return [next((v for name, v in one.headers if name == wanted), None) for one in records]
-
-    def _look_for_partitions(self) -> None:
+    def _look(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""
-        from kafka.errors import KafkaError
-
         now = time.monotonic()
         if now < self._looked + min(1.0, self._discover_every):
             return
         self._looked = now
-        for topic in self._topics:
-            there = self._cluster.partitions_for_topic(topic)
-            identity = self._cluster.topic_id(topic)
-            if there is None:
-                if now - self._gone.setdefault(topic, now) > _GONE:
-                    self._broken = SourceError(f"Kafka: topic {topic!r} was deleted")
-                    raise self._broken
-                continue
-            self._gone.pop(topic, None)
-            if identity is not None and self._ids.setdefault(topic, identity) != identity:
-                self._broken = SourceError(
-                    f"Kafka: topic {topic!r} was deleted and made anew; its offsets mean others"
-                )
-                raise self._broken
-        if self._gone:
-            return
-        partitions = self._partitions()
-        new = [one for one in partitions if one not in self._next]
-        if not new:
-            return
-        try:
-            firsts = self._consumer.beginning_offsets(new, timeout_ms=2000)
-        except KafkaError as error:  # too fresh to have a leader: the next look will find it
-            log.info("%s: %d new partitions are not ready (%s)", self.name, len(new), error)
-            return
-        self._consumer.assign(partitions)
-        for one in new:
-            self._consumer.seek(one, firsts[one])
-            self._next[one] = firsts[one]
-            log.info("%s: partition %d of %s is new", self.name, one.partition, one.topic)
-
-
-class _Places(Sequence[Place]):
-    """The places of some messages, each made when it is asked for."""
-
-    __slots__ = ("_records",)
-
-    def __init__(self, records: list[Any]) -> None:
-        self._records = records
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    def __iter__(self) -> Iterator[Place]:
-        return (Place(one.topic, one.partition, one.offset) for one in self._records)
-
-    @overload
-    def __getitem__(self, index: int) -> Place: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Place]: ...
-    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
-        if isinstance(index, slice):
-            return _Places(self._records[index])
-        one = self._records[index]
-        return Place(one.topic, one.partition, one.offset)
+        with self._final(SourceError):
+            there = self._topics.there()
+        if there:
+            self._positions.take_up(self._topics.partitions())
 
 
 def _one_of(name: str, value: str, *allowed: str) -> None:
     if value not in allowed:
         raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, not {value!r}")
-
-
-def _as_position(offsets: Mapping[Any, int]) -> dict[str, dict[str, int]]:
-    """Return ``{topic: {partition: number}}`` in plain data."""
-    found: dict[str, dict[str, int]] = {}
-    for one, number in sorted(offsets.items()):
-        found.setdefault(one.topic, {})[str(one.partition)] = number
-    return found

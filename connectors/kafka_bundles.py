@@ -22,11 +22,6 @@ class Message(NamedTuple):
     value: bytes
     headers: bytes
 
-    @property
-    def size(self) -> int:
-        """The bytes of all of it."""
-        return len(self.key or b"") + len(self.value) + len(self.headers)
-
 
 def coded(headers: Sequence[tuple[str, bytes]]) -> bytes:
     """Return headers as they stand in a message."""

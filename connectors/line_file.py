@@ -149,7 +149,7 @@ class LineFile:
         while (taken := reader.take(1)) is not None:
             if taken.too_long:
                 raise SourceError(f"{self.path}: its first line is too long for a header")
-            raw = taken.raws[0].removesuffix(b"\r")
+            raw = (taken.raws[0] or b"").removesuffix(b"\r")
             if not raw:
                 continue
             try:

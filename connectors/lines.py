@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from stream_llsvm.connectors.csv_codec import Quotes
+from stream_llsvm.connectors.flat.raws import Raws
 from stream_llsvm.connectors.streams import TAIL, ByteStream
 
 _BLOCK = 1 << 19
 _HEAD = 1000
 # Stands for a line that is too long: no quoted field can go on or end in it.
 _NO_END = b'"x'
+_END = 10
 BOM = b"\xef\xbb\xbf"
 
 
@@ -26,7 +30,7 @@ class _Long(NamedTuple):
 class Taken(NamedTuple):
     """Some records: their bytes, their line numbers, and the start of each line too long."""
 
-    raws: list[bytes]
+    raws: Raws | list[bytes]
     numbers: Sequence[int]
     too_long: list[tuple[int, int, bytes]]
 
@@ -69,7 +73,10 @@ class LineReader:
         self.tail = tail
         self.final = False
         self._open_end = False  # the last line came without its end
-        self._lines: list[bytes | _Long] = []
+        # Whole lines that need no closer look, and where each begins and ends.
+        self._block = b""
+        self._starts = self._ends = np.zeros(0, dtype=np.int64)
+        self._lines: list[bytes | _Long] = []  # others
         self._next = 0
         self._rest = b""
         self._long: _Long | None = None  # of the line whose end has not come yet
@@ -92,6 +99,8 @@ class LineReader:
             self._lines.append(self._long)
             self._long = None
             data = data[end + 1 :]
+        if self._next == len(self._lines) and self._whole(self._rest + data):
+            return True
         lines = (self._rest + data).split(b"\n")
         self._rest = lines.pop()
         if self._next:
@@ -104,6 +113,23 @@ class LineReader:
         if len(self._rest) > self.limit:
             self._long = self._cut(self._rest)
             self._rest = b""
+        return True
+
+    def _whole(self, data: bytes) -> bool:
+        """Keep the lines as one block; False, and nothing is kept, if one needs a closer look."""
+        rest = data.rfind(b"\n") + 1
+        block = data[:rest]
+        if self._fresh and block.startswith(BOM):
+            return False
+        if len(data) - rest > self.limit or (self.quotes is not None and b'"' in block):
+            return False
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == _END)
+        starts = np.zeros_like(ends)
+        starts[1:] = ends[:-1] + 1
+        if len(ends) and int((ends - starts).max()) > self.limit:
+            return False
+        self._block, self._starts, self._ends = block, starts, ends
+        self._lines, self._next, self._rest = [], 0, data[rest:]
         return True
 
     @staticmethod
@@ -123,11 +149,15 @@ class LineReader:
     @property
     def pending(self) -> bytes:
         """What has come of a record that is not complete (its start, if it is long)."""
+        if len(self._starts):
+            return self._block[int(self._starts[0]) :] + self._rest
         lines = [*self._lines[self._next :], self._long or self._rest]
         return b"\n".join(line.head if isinstance(line, _Long) else line for line in lines)
 
     def take(self, most: int) -> Taken | None:
         """Return complete records, at most so many; None if there is none yet."""
+        if len(self._starts):
+            return self._take_block(most)
         if self._next == len(self._lines):
             return None
         if self._fresh:
@@ -139,6 +169,17 @@ class LineReader:
             self._consume(lines)
             return Taken(plain, numbers, [])
         return self._take_one_by_one(most)
+
+    def _take_block(self, most: int) -> Taken:
+        starts, ends = self._starts[:most], self._ends[:most]
+        self._starts, self._ends = self._starts[most:], self._ends[most:]
+        first, end = int(starts[0]), int(ends[-1]) + 1
+        self._fresh = False
+        numbers = range(self.line + 1, self.line + 1 + len(starts))
+        self.line += len(starts)
+        self.offset += end - first
+        self.tail = (self.tail + self._block[max(first, end - TAIL) : end])[-TAIL:]
+        return Taken(Raws(self._block, starts, ends), numbers, [])
 
     def _strip_bom(self) -> None:
         self._fresh = False

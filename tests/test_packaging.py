@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = ROOT / "stream_llsvm" / "connectors"
-CONNECTORS = {f"stream_llsvm/connectors/{file.name}" for file in ROOT.glob("connectors/*.py")}
+CONNECTORS = {
+    f"stream_llsvm/{file.relative_to(ROOT).as_posix()}" for file in ROOT.glob("connectors/**/*.py")
+}
 MODULES = CONNECTORS | {
     file.relative_to(ROOT).as_posix()
     for file in (ROOT / "stream_llsvm").rglob("*.py")

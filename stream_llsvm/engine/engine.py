@@ -207,14 +207,13 @@ class Engine:
         if self.sink is None:
             return
         keys = batch.keys or [None] * len(batch)
-        rows = zip(batch.places, keys, batch.labels, answers.labels, answers.sure, strict=True)
-        self.sink.write(
-            [
-                Result(place, key, label, told, None if told is None else {told: float(sure)})
-                for i, (place, key, label, told, sure) in enumerate(rows)
-                if i not in answers.refused
-            ]
-        )
+        rows = zip(answers.labels, answers.sure.tolist(), strict=True)
+        probas = [None if told is None else {told: sure} for told, sure in rows]
+        columns = zip(batch.places, keys, batch.labels, answers.labels, probas, strict=True)
+        results = list(map(Result._make, columns))
+        if answers.refused:
+            results = [one for i, one in enumerate(results) if i not in answers.refused]
+        self.sink.write(results)
 
     def checkpoint(self, *, wait: bool = False) -> None:
         """Write model, position, scores and waiting labels together.

@@ -43,7 +43,9 @@ class Learner:
         self._announce()
         n = len(labels)
         sure = np.zeros((n, 2))
-        importance = np.array([y is not None for y in labels], dtype=np.float64)
+        importance = np.ones(n)
+        if None in labels:
+            importance[:] = [y is not None for y in labels]
         try:
             if importance.any():
                 codes = model._test_then_learn_rows(names, values, labels, importance, sure)
@@ -53,7 +55,8 @@ class Learner:
         except ValueError:  # it refused before anything was learned: find out which record
             return self.records(_named(names, values), labels)
         known = model.classes
-        answers = [known[code] if code >= 0 else None for code in codes.tolist()]
+        named = [*known, None]  # the last stands for -1, no answer
+        answers = [named[code] for code in codes.tolist()]
         return Answers(answers, sure[:, 0], sure[:, 1], {})
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.engine.drifting import changes
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
 from stream_llsvm.labels import LabelSpace
@@ -19,7 +20,6 @@ from stream_llsvm.labels import LabelSpace
 log = logging.getLogger("stream_llsvm")
 
 _MOST_EVENTS = 1_000
-_LOOK = 8  # records between two looks at what a detector makes of the error rate
 
 
 class Progress:
@@ -46,7 +46,7 @@ class Progress:
         """Score the answers to records that had a label, and were learned."""
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
-        if answers.refused or any(label is None for label in labels):
+        if answers.refused or None in labels:
             rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
             labels, predicted = [labels[i] for i in rows], [predicted[i] for i in rows]
             p_truth = p_truth[rows]
@@ -75,22 +75,14 @@ class Progress:
     def _watch(
         self, detector: base.DriftDetector, rows: Sequence[int], wrong: Sequence[float]
     ) -> None:
-        """Look for drift. That a model which has just begun gets better is none."""
-        before = None
-        for n, (i, error) in enumerate(zip(rows, wrong, strict=True)):
-            if n % _LOOK == 0:  # it costs as much as all else
-                before = getattr(detector, "estimation", None)
-            detector.update(error)
-            if not detector.drift_detected:
-                continue
-            record = self.counts["records"] + i + 1
-            after = getattr(detector, "estimation", None)
-            if before is None or after is None or after > before:
+        """Note what the detector makes of the errors."""
+        for n, worse in changes(detector, wrong):
+            record = self.counts["records"] + rows[n] + 1
+            if worse:
                 self.counts["drifts"] += 1
                 self.note("drift", "the error rate has risen", record)
             else:
                 self.note("better", "the error rate has fallen", record)
-            before = after
 
     def note(self, kind: str, text: str, record: int | None = None) -> None:
         """Keep an event, the last thousand, and log it."""

@@ -8,6 +8,7 @@ Classes are numbers, in the order in which they appeared.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ Codes = NDArray[np.int64]
 WINDOW = 1_000
 FADE = 0.999
 _FLOOR = 1e-15
+_MANY = 32  # classes of which a table of all pairs is larger than a batch
 _MODEL, _MAJORITY, _LAST, _LOSS = range(4)
 
 
@@ -62,17 +64,34 @@ class Scores:
         rows[_MAJORITY] = truth == self._majorities(truth)
         rows[_LAST] = truth == np.concatenate([[self._last], truth[:-1]])
         rows[_LOSS] = -np.log(np.maximum(p_truth, _FLOOR))
-        told = predicted >= 0
-        np.add.at(self.confusion, (truth[told], predicted[told]), 1)
+        self._count(truth, predicted)
         self._sums += rows.sum(axis=1)
-        weights = FADE ** np.arange(n - 1, -1, -1)
+        weights = _faded(n)
         self._fading = FADE**n * self._fading + rows @ weights
         self._faded = FADE**n * self._faded + float(weights.sum())
-        places = (self.n + np.arange(n))[-self.window :] % self.window
-        self._recent[:, places] = np.stack([truth, predicted])[:, -self.window :]
-        self._recent_hits[:, places] = rows[:, -self.window :]
+        last = min(n, self.window)
+        begin = (self.n + n - last) % self.window
+        before = min(last, self.window - begin)  # so many fit before the window's end
+        for to, some in (
+            (slice(begin, begin + before), slice(n - last, n - last + before)),
+            (slice(0, last - before), slice(n - last + before, n)),
+        ):
+            self._recent[0, to], self._recent[1, to] = truth[some], predicted[some]
+            self._recent_hits[:, to] = rows[:, some]
         self.n += n
         self._last = int(truth[-1])
+
+    def _count(self, truth: Codes, predicted: Codes) -> None:
+        """Count the pairs of truth and answer."""
+        told = predicted >= 0
+        if not told.all():
+            truth, predicted = truth[told], predicted[told]
+        classes = len(self.confusion)
+        if classes > _MANY:
+            np.add.at(self.confusion, (truth, predicted), 1)
+        else:
+            pairs = np.bincount(truth * classes + predicted, minlength=classes**2)
+            self.confusion += pairs.reshape(classes, classes)
 
     def _make_room(self, classes: int) -> None:
         more = classes - len(self.confusion)
@@ -82,12 +101,13 @@ class Scores:
     def _majorities(self, truth: Codes) -> Codes:
         """Return the class that was most frequent before each record; -1 before the first."""
         counts = self.class_counts()
-        one_hot = np.eye(len(counts), dtype=np.int64)[truth]
-        before = counts + np.cumsum(one_hot, axis=0) - one_hot
-        answer: Codes = before.argmax(axis=1)
+        one_hot = truth == np.arange(len(counts))[:, None]
+        before = np.cumsum(one_hot, axis=1)
+        self._counts = counts + before[:, -1]
+        before += counts[:, None] - one_hot
+        answer: Codes = before.argmax(axis=0)
         if self.n == 0:
             answer[0] = -1
-        self._counts = counts + one_hot.sum(axis=0)
         return answer
 
     def class_counts(self) -> Codes:
@@ -143,6 +163,13 @@ class Scores:
         scores._sums, scores._fading = payload["sums"].copy(), payload["fading"].copy()
         scores._faded, scores._last = payload["faded"], payload["last"]
         return scores
+
+
+@lru_cache(16)  # of the few sizes of batches
+def _faded(n: int) -> NDArray[Any]:
+    """Return what each of so many records still counts behind the last."""
+    weights: NDArray[Any] = FADE ** np.arange(n - 1, -1, -1)
+    return weights
 
 
 def _scores_of(means: NDArray[np.float64]) -> dict[str, float]:

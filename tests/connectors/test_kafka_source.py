@@ -193,11 +193,13 @@ def test_what_is_wanted_is_deleted_while_running(kafka: Kafka, what: str) -> Non
     kafka.send(topic, map(value, range(5)))
     one = source(kafka, topic, on_lost_data=what)
     read(one, 5)
-    one._consumer.pause(*one._next)  # the source is busy elsewhere: nothing is fetched ahead
+    one._consumer.pause(
+        *one._positions.next
+    )  # the source is busy elsewhere: nothing is fetched ahead
     kafka.send(topic, map(value, range(5, 30)))
     kafka.delete_below(topic, 25)
-    one._consumer.resume(*one._next)
-    one._consumer.seek(*next(iter(one._next.items())))  # forget what was fetched
+    one._consumer.resume(*one._positions.next)
+    one._consumer.seek(*next(iter(one._positions.next.items())))  # forget what was fetched
     if what == "stop":
         with pytest.raises(SourceError, match=r"offset 5 is wanted, 25 to 30"):
             until(lambda: one.poll(100, 0.5))

@@ -1,0 +1,86 @@
+"""Lines of CSV without quotes -> numbers.
+
+The loop leaves every line to Python in which there is anything else than numbers, nothing, and the
+text of the fields that are no features.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stream_llsvm.connectors.flat.compiled import Array, entry, part
+from stream_llsvm.connectors.flat.fields import KEY, LABEL, ODD, READ, WIDE
+from stream_llsvm.connectors.flat.numbers import number, store
+
+_LONG = 100_000  # Python's csv refuses longer fields
+
+
+@entry
+def read_csv(
+    data: Array, starts: Array, ends: Array, delimiter: int, roles: Array,
+    values: Array, bits: Array, spans: Array, odd: Array,
+) -> None:  # fmt: skip
+    """Read lines.
+
+    Parameters
+    ----------
+    data, starts, ends
+        The bytes of all, and where each line begins and ends.
+    delimiter
+        What stands between two fields.
+    roles
+        What each field is: the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
+    values, bits
+        Where the numbers go, (n, features), and the same memory as whole numbers.
+    spans
+        (n, 4), where label and key begin and end in the data, filled with -1.
+    odd
+        (n,), what is known of each line.
+
+    """
+    for i in range(len(starts)):
+        odd[i] = _line(data, starts[i], ends[i], delimiter, roles, values, bits, spans, i)
+
+
+@part
+def _line(
+    data: Array, at: int, stop: int, delimiter: int, roles: Array,
+    values: Array, bits: Array, spans: Array, row: int,
+) -> int:  # fmt: skip
+    if stop > at and data[stop - 1] == 13:
+        stop -= 1
+    if stop == at or stop - at > _LONG:
+        return ODD
+    known = READ
+    fields = len(roles)
+    for f in range(fields):
+        if f:
+            if at == stop or data[at] != delimiter:
+                return ODD
+            at += 1
+        while at < stop and data[at] == 32:
+            at += 1
+        role = roles[f]
+        if role >= 0:
+            if at == stop or data[at] == delimiter:
+                values[row, role] = np.nan
+                continue
+            digits, power, negative, at = number(data, at, stop, False)
+            if at < 0 or not store(digits, power, negative, values, bits, row, role):
+                return ODD
+            while at < stop and data[at] == 32:
+                at += 1
+            continue
+        begin = at
+        while at < stop and data[at] != delimiter:
+            byte = data[at]
+            if byte in (34, 13, 10, 0):
+                return ODD
+            if byte > 127:
+                known = WIDE
+            at += 1
+        if role == LABEL:
+            spans[row, 0], spans[row, 1] = begin, at
+        elif role == KEY:
+            spans[row, 2], spans[row, 3] = begin, at
+    return known if at == stop else ODD

@@ -1,0 +1,103 @@
+"""What a flat JSON record looks like, and how to read many that look the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+
+from stream_llsvm.connectors.codecs import Columns, Quick
+from stream_llsvm.connectors.flat.fields import IGNORED, KEY, LABEL, gather, settle
+from stream_llsvm.connectors.flat.json_records import read_json
+from stream_llsvm.connectors.flat.raws import Raws
+
+
+class JsonShape:
+    """The fields of a record in their order, and what each is.
+
+    Parameters
+    ----------
+    names
+        Their names.
+    label, key, ignore
+        As for every `Codec`.
+    array
+        Whether records are arrays, which do not name their fields.
+
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        label: str | None,
+        key: str | None,
+        ignore: Collection[str],
+        array: bool,
+    ) -> None:
+        self.names, self.array = tuple(names), array
+        apart = {name: IGNORED for name in ignore}
+        if label is not None:
+            apart[label] = LABEL
+        if key is not None:
+            apart[key] = KEY
+        self.features = tuple(name for name in names if name not in apart)
+        columns = {name: i for i, name in enumerate(self.features)} | apart
+        self._roles = np.array([columns[name] for name in names], dtype=np.int64)
+        coded = [] if array else [name.encode() for name in names]
+        self._names = np.frombuffer(b"".join(coded) or b"-", dtype=np.uint8)
+        self._ends = np.cumsum([len(name) for name in coded], dtype=np.int64)
+
+    @classmethod
+    def of(cls, fields: object, label: str | None, key: str | None,
+           ignore: Collection[str], array: Sequence[str] | None) -> JsonShape | None:  # fmt: skip
+        """Return the shape of a record; None if records like it cannot be read at once."""
+        if isinstance(fields, dict):
+            names = list(fields)
+            # A name with these is written with escapes.
+            if any('"' in name or "\\" in name or min(name, default=" ") < " " for name in names):
+                return None
+        elif isinstance(fields, list) and array is not None and len(fields) == len(array):
+            names = list(array)
+        else:
+            return None
+        try:
+            shape = cls(names, label, key, ignore, isinstance(fields, list))
+        except UnicodeEncodeError:
+            return None
+        return shape if shape.features else None
+
+    def like(self, other: JsonShape | None) -> bool:
+        """Whether another is the same."""
+        return other is not None and (self.names, self.array) == (other.names, other.array)
+
+    def read(self, raws: Raws) -> Quick | None:
+        """Read records; None if their labels or keys need a closer look."""
+        n = len(raws)
+        data = np.frombuffer(raws.block, dtype=np.uint8)
+        values = np.empty((n, len(self.features)))
+        spans = np.full((n, 4), -1, dtype=np.int64)
+        odd = np.empty(n, dtype=np.uint8)
+        read_json(
+            data, raws.starts, raws.ends, self._names, self._ends, self._roles,
+            values, values.view(np.uint64), spans, odd,
+        )  # fmt: skip
+        settle(raws, odd)
+        labels, keys = (
+            self._apart(data, odd, spans[:, at : at + 2], role)
+            for at, role in ((0, LABEL), (2, KEY))
+        )
+        if labels is None or keys is None:
+            return None
+        return Quick(Columns(self.features, values, labels, keys), odd)
+
+    def _apart(self, data: Any, odd: Any, spans: Any, role: int) -> list[Any] | None:
+        """Return what stands in the field with this role; None if that is left to others."""
+        if role not in self._roles:
+            return [None] * len(odd)
+        try:
+            found: list[Any] = orjson.loads(b"[%b]" % gather(data, odd, spans, b"null", b","))
+        except ValueError:
+            return None
+        return found if len(found) == len(odd) else None

@@ -1,0 +1,74 @@
+"""The topics to read, which partitions they have, and whether they are still the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from stream_llsvm.connectors.base import SourceError
+
+_GONE = 30.0  # a topic that is missing so long has been deleted
+
+
+class Topics:
+    """Topics, each with some of its partitions or all of them.
+
+    Parameters
+    ----------
+    topics
+        A topic, several, or ``{topic: partitions}`` where None stands for all of them.
+
+    """
+
+    def __init__(self, topics: str | Sequence[str] | Mapping[str, Iterable[int] | None]) -> None:
+        wanted: Mapping[str, Iterable[int] | None]
+        if isinstance(topics, Mapping):
+            wanted = topics
+        else:
+            wanted = dict.fromkeys([topics] if isinstance(topics, str) else topics)
+        self._chosen = {t: None if parts is None else set(parts) for t, parts in wanted.items()}
+        if not self._chosen:
+            raise ValueError("KafkaSource needs at least one topic")
+        self.names = list(self._chosen)
+        self._cluster: Any = None
+        self._gone: dict[str, float] = {}
+        self._ids: dict[str, Any] = {}
+
+    def attach(self, cluster: Any) -> None:
+        """Look at this cluster's metadata from now on."""
+        self._cluster = cluster
+        self._ids = {topic: cluster.topic_id(topic) for topic in self.names}
+
+    def partitions(self) -> list[Any]:
+        """Return the partitions to read, in order. Raises SourceError."""
+        from kafka import TopicPartition
+
+        found = []
+        for topic, chosen in self._chosen.items():
+            there = self._cluster.partitions_for_topic(topic) or set()
+            if chosen is not None and not chosen <= there:
+                lacking = min(chosen - there)
+                raise SourceError(
+                    f"Kafka: topic {topic!r} has no partition {lacking}, only {len(there)} of them"
+                )
+            mine = sorted(there if chosen is None else chosen)
+            found += [TopicPartition(topic, number) for number in mine]
+        return found
+
+    def there(self) -> bool:
+        """Whether all topics are there; raises SourceError if one was deleted or made anew."""
+        now = time.monotonic()
+        for topic in self.names:
+            there = self._cluster.partitions_for_topic(topic)
+            identity = self._cluster.topic_id(topic)
+            if there is None:
+                if now - self._gone.setdefault(topic, now) > _GONE:
+                    raise SourceError(f"Kafka: topic {topic!r} was deleted")
+                continue
+            self._gone.pop(topic, None)
+            if identity is not None and self._ids.setdefault(topic, identity) != identity:
+                raise SourceError(
+                    f"Kafka: topic {topic!r} was deleted and made anew; its offsets mean others"
+                )
+        return not self._gone
