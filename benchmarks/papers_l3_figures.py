@@ -60,10 +60,10 @@ def toys(task: Task) -> Section:
             )
         )
     note = (
-        f"{TOY} records learned, {TOY} others asked, {repeats} draws. L3-SVM: hinge, {PASSES} passes by "
-        "`learn_many`; 10 landmarks for the RBF, one for each of the two features for the linear "
-        "projection. SVMs: scikit-learn's, C and gamma from 0.001 to 100 by 5-fold search. The "
-        "paper's pictures carry accuracies that its text does not."
+        f"{TOY} records learned, {TOY} others asked, {repeats} draws. L3-SVM: hinge, {PASSES} "
+        "passes by `learn_many`; 10 landmarks for the RBF, one for each of the two features for "
+        "the linear projection. SVMs: scikit-learn's, C and gamma from 0.001 to 100 by 5-fold "
+        "search. The paper's pictures carry accuracies that its text does not."
     )
     return Section("L3 Figures 1 and 2", "\n\n".join([*parts, claims(said), note]))
 
@@ -82,10 +82,10 @@ def uci(task: Task) -> Section:
     if not task.quick:
         parts.append(claims(_uci_claims(found)))
     note = (
-        f"Accuracy in %, {1 if task.quick else task.rounds} times 5 folds (the paper: 10 times). "
-        f"L3-SVM: hinge, {PASSES} passes by `learn_many`, as many landmarks as features unless said "
-        "otherwise; SVMs: scikit-learn's, C and gamma from 0.001 to 100 by 5-fold search. Curves without numbers in "
-        "the paper: what its text says of them is checked."
+        f"Accuracy in %, {task.rounds} times 5 folds (the paper: 10 times). L3-SVM: hinge, "
+        f"{PASSES} passes by `learn_many`, as many landmarks as features unless said otherwise; "
+        "SVMs: scikit-learn's, C and gamma from 0.001 to 100 by 5-fold search. The paper has "
+        "curves without numbers: what its text says of them is checked."
     )
     return Section("L3 Figure 3", "\n\n".join([*parts, note]))
 

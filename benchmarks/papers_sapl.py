@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import Any
 
 from papers_rows import Row, Task, body
@@ -11,10 +12,12 @@ from papers_search import (
     DEFAULTS,
     HELD_OUT,
     HINGE,
+    INVERSE,
     LONGER,
     PASSES,
     SQUARED,
     Candidate,
+    Found,
     of_digits,
     schedule,
     tuned,
@@ -31,15 +34,16 @@ LLSVM = (
     schedule(1e-4, "inverse_distance"),
     schedule(1e-5, "inverse_distance"),
 )
-SAPL = (DEFAULTS, HINGE, SQUARED, LONGER, schedule(1e-3), schedule(1e-4))
-LCC = (DEFAULTS, HINGE, SQUARED)
+SAPL = (DEFAULTS, HINGE, SQUARED, INVERSE, LONGER, schedule(1e-3), schedule(1e-4))
+LCC = (DEFAULTS, HINGE, SQUARED, Candidate("reconstruction", {"coding": "reconstruction"}))
+LCC_SAPL = (DEFAULTS, HINGE, SQUARED, Candidate("1 / distance", {"coding": "inverse_distance"}))
 
 #: SAPL Table 2's rows: this project's learner, what it is given, its candidates.
 METHODS: dict[str, tuple[str, dict[str, Any], tuple[Candidate, ...]]] = {
     "LLSVM": ("llsvm", {}, LLSVM),
     "LLC-SAPL": ("sapl", {}, SAPL),
     "LCC+SVM": ("lcc", {"supervised": False}, LCC),
-    "LLC-SAPLlcc": ("lcc", {"supervised": True}, LCC),
+    "LLC-SAPLlcc": ("lcc", {"supervised": True}, LCC_SAPL),
 }
 SAPL_TABLE = {
     "Banana": {"LLSVM": 89.71, "LLC-SAPL": 90.82, "LCC+SVM": 89.47, "LLC-SAPLlcc": 90.15},
@@ -50,7 +54,36 @@ SAPL_TABLE = {
 #: LL gives errors: 1.85 % in its Table 1, 5.32 % in its Table 2.
 LL_TABLES = {"MNIST": 100 - 1.85, "LETTER": 100 - 5.32}
 
-WHY: dict[tuple[str, str], str] = {}
+#: What was tried once where ours is lower, on the first seed. Printed only if it still is.
+_OPTIMUM = (
+    "The optimum of LL(10) itself for k-means anchors, by `stream_llsvm.reference.solve`, gives "
+    "90.6 to 93.7 with softmax codes (lambda 1e-4 to 1e-6) and 91.6 with the inverse distance "
+    "(1e-5): the online steps are not what is missing."
+)
+WHY = {
+    ("MNIST", "LL-SVM"): (
+        "With all 60,000 digits 97.69, with the hinge as well 97.75, with the papers' schedule and "
+        "lambda 1e-5 97.51, 1e-6 96.65."
+    ),
+    ("LETTER", "LL-SVM"): _OPTIMUM,
+    ("LETTER", "LLSVM"): _OPTIMUM,
+    ("LETTER", "LLC-SAPL"): (
+        "30 passes instead of 10 bring 0.6 to 0.9, codes four times as sharp 0.8; three and ten "
+        "times the anchor step lose 1.0 and 1.2."
+    ),
+    ("LETTER", "LCC+SVM"): (
+        "LIBLINEAR on such codes (k-means, softmax of four sharpnesses, C = 1 and 100) reaches "
+        "72.0 at most: the codes are what is missing."
+    ),
+    ("LETTER", "LLC-SAPLlcc"): (
+        "The anchors' step decays before they are where they would help; where it decays ten and a "
+        "hundred times as slowly they run away, and 39 % and less are right."
+    ),
+    ("Banana", "LLC-SAPL"): (
+        "Which third is asked is worth as much: the hinge has 89.8 on the first seed's and 90.7 on "
+        "the split of a public re-implementation (`banana_llsvm_split`)."
+    ),
+}
 
 PROTOCOL = (
     f"m = {ANCHORS['n_anchors']}, k = {ANCHORS['n_neighbors']}, k-means anchors, {PASSES} passes "
@@ -105,17 +138,22 @@ def sapl_table(task: Task) -> Section:
 
 
 def _row(task: Task, name: str, label: str, quoted: float, method: str) -> Row:
-    learner, fixed, candidates = METHODS[method]
-    if task.quick:
-        candidates = candidates[:1]
-    found = [
-        tuned(learner, task.data, name.lower(), seed, candidates, **ANCHORS, **fixed)
-        for seed in range(task.repeats)
-    ]
+    found = _runs_of(task, name, method)
     often = Counter(run.text for run in found).most_common()
     told = "; ".join(text if len(often) == 1 else f"{n}x {text}" for text, n in often)
     why = WHY.get((name, label), "")
     return Row(name, label, quoted, [run.accuracy for run in found], told, why)
+
+
+@cache
+def _runs_of(task: Task, name: str, method: str) -> list[Found]:
+    learner, fixed, candidates = METHODS[method]
+    if task.quick:
+        candidates = candidates[:1]
+    return [
+        tuned(learner, task.data, name.lower(), seed, candidates, **ANCHORS, **fixed)
+        for seed in range(task.repeats)
+    ]
 
 
 def _digits(task: Task, most: int = 40_000) -> int:

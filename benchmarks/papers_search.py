@@ -44,7 +44,8 @@ HINGE = Candidate("hinge, one against the rest", ONE_AGAINST_REST)
 SQUARED = Candidate(
     "squared hinge, one against the rest", {"loss": "squared_hinge", "multiclass": "ovr"}
 )
-LONGER = Candidate("hinge, one against the rest, 30 passes", ONE_AGAINST_REST, 30)
+INVERSE = Candidate(f"{HINGE.text}, 1 / distance", HINGE.options | {"coding": "inverse_distance"})
+LONGER = Candidate(f"{HINGE.text}, 30 passes", HINGE.options, 30)
 
 
 class Found(NamedTuple):
