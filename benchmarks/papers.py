@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import options
 import papers_l3
@@ -42,6 +43,12 @@ def main() -> None:
     )
     parser.add_argument(
         "--rounds", type=options.at_least(1), default=10, help="rounds of folds; LAS has 40"
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FILE",
+        help="tables: keep each figure there, and go on from those kept by a run that was ended",
     )
     parser.add_argument(
         "--quick", action="store_true", help="the least that runs every line; means nothing"

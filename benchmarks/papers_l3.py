@@ -70,7 +70,7 @@ def table_3(task: Task) -> Section:
             "MNIST",
             "LLSVM",
             88.65,
-            [of_digits("llsvm", task.data, rows, True, ())],
+            [of_digits("llsvm", task.data, rows, True, task.kept)],
             f"defaults, m = {ANCHORS['n_anchors']}",
         ),
         Row(
@@ -136,7 +136,8 @@ def _row(
 ) -> Row:
     tried = candidates[:1] if task.quick else candidates
     found = [
-        tuned(learner, task.data, "svmguide1", seed, tried, **fixed) for seed in range(task.repeats)
+        tuned(learner, task.data, "svmguide1", seed, tried, task.kept, **fixed)
+        for seed in range(task.repeats)
     ]
     told = "; ".join(dict.fromkeys(run.text for run in found))
     why = WHY.get(("SVMGUIDE1", method), "")

@@ -20,6 +20,7 @@ class Task(NamedTuple):
     repeats: int
     rounds: int
     quick: bool
+    kept: Path | None = None
 
     @classmethod
     def of(cls, arguments: Namespace) -> Task:
@@ -30,6 +31,7 @@ class Task(NamedTuple):
             1 if quick else arguments.repeats,
             1 if quick else arguments.rounds,
             quick,
+            arguments.keep,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
 from typing import Any
 
 from papers_rows import Row, Task, body
@@ -17,7 +16,6 @@ from papers_search import (
     PASSES,
     SQUARED,
     Candidate,
-    Found,
     of_digits,
     schedule,
     tuned,
@@ -100,7 +98,7 @@ def ll_tables(task: Task) -> Section:
             "MNIST",
             "LL-SVM",
             LL_TABLES["MNIST"],
-            [of_digits("llsvm", task.data, _digits(task), False, ())],
+            [of_digits("llsvm", task.data, _digits(task), False, task.kept)],
             "defaults, pixels / 255",
             WHY.get(("MNIST", "LL-SVM"), ""),
         ),
@@ -122,8 +120,8 @@ def sapl_table(task: Task) -> Section:
         for method, quoted in figures.items():
             if name == "MNIST":
                 learner, fixed, _ = METHODS[method]
-                given = tuple(fixed.items())
-                ours = [of_digits(learner, task.data, _digits(task, 60_000), True, given)]
+                rows_of = _digits(task, 60_000)
+                ours = [of_digits(learner, task.data, rows_of, True, task.kept, **fixed)]
                 why = WHY.get((name, method), "")
                 rows.append(Row(name, method, quoted, ours, "defaults", why))
             else:
@@ -138,22 +136,24 @@ def sapl_table(task: Task) -> Section:
 
 
 def _row(task: Task, name: str, label: str, quoted: float, method: str) -> Row:
-    found = _runs_of(task, name, method)
+    learner, fixed, candidates = METHODS[method]
+    found = [
+        tuned(
+            learner,
+            task.data,
+            name.lower(),
+            seed,
+            candidates[:1] if task.quick else candidates,
+            task.kept,
+            **ANCHORS,
+            **fixed,
+        )
+        for seed in range(task.repeats)
+    ]
     often = Counter(run.text for run in found).most_common()
     told = "; ".join(text if len(often) == 1 else f"{n}x {text}" for text, n in often)
     why = WHY.get((name, label), "")
     return Row(name, label, quoted, [run.accuracy for run in found], told, why)
-
-
-@cache
-def _runs_of(task: Task, name: str, method: str) -> list[Found]:
-    learner, fixed, candidates = METHODS[method]
-    if task.quick:
-        candidates = candidates[:1]
-    return [
-        tuned(learner, task.data, name.lower(), seed, candidates, **ANCHORS, **fixed)
-        for seed in range(task.repeats)
-    ]
 
 
 def _digits(task: Task, most: int = 40_000) -> int:
