@@ -16,7 +16,7 @@ from streams import Split, has_standard_split, load_split
 PASSES = 10
 HELD_OUT = 5  # one part in so many of the training part decides between settings
 ANCHORS = {"n_anchors": 100, "n_neighbors": 8}  # LL section 4, SAPL section 4.2
-ONE_AGAINST_REST = {"loss": "hinge", "multiclass": "ovr"}
+ONE_AGAINST_REST: dict[str, Any] = {"loss": "hinge", "multiclass": "ovr"}
 
 Array = NDArray[Any]
 

@@ -21,7 +21,7 @@ from stream_llsvm import FourierFeatures, PegasosRegressor
 RECORDS = 2_000
 SHOWN = 400
 NOISE = 0.25
-REACH = 2 * np.pi
+REACH = 1.25 * np.pi
 
 
 def models() -> dict[str, Any]:
