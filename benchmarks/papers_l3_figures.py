@@ -163,7 +163,7 @@ def _uci(task: Task, name: str, clusters: Sequence[int]) -> dict[str, float]:
             found = _svms(*parts)
             for k in clusters:
                 found[f"L3, {k} clusters"] = _l3(*parts, n_clusters=k, seed=seed)
-            half = {"n_landmarks": max(1, width // 2), "landmarks": "pca"}
+            half: dict[str, Any] = {"n_landmarks": max(1, width // 2), "landmarks": "pca"}
             found["L3, 1 cluster, half the landmarks"] = _l3(
                 *parts, n_clusters=1, seed=seed, **half
             )

@@ -85,7 +85,7 @@ WHY = {
         "On the first seed the settings tried give 89.6 to 90.2: about what the splits differ by."
     ),
     ("MAGIC04", "LLC-SAPL"): (
-        "On the first seed none of nine settings tried is above 86.3 (the hinge with 1 / distance)."
+        "On the first seed none of the settings tried is above 86.3 (the hinge with 1 / distance)."
     ),
 }
 

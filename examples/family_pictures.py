@@ -79,7 +79,7 @@ def dots(axes: Axes, data: Plane, shown: int, size: float, alpha: float) -> None
     """Draw the first records in the colours of their labels."""
     for label, colour in ((False, BLUE), (True, ORANGE)):
         points = data.X[:shown][data.y[:shown] == label]
-        axes.scatter(*points.T, s=size, color=colour, alpha=alpha, linewidths=0)
+        axes.scatter(points[:, 0], points[:, 1], s=size, color=colour, alpha=alpha, linewidths=0)
 
 
 def regions(axes: Axes, name: str, data: Plane, box: list[float]) -> None:
