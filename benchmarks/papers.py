@@ -8,6 +8,7 @@ from pathlib import Path
 import options
 import papers_l3
 import papers_l3_figures
+import papers_l3_toys
 import papers_las
 import papers_sapl
 import papers_sapl_figures
@@ -22,7 +23,7 @@ SECTIONS: dict[str, Callable[[Task], Section]] = {
     "sapl-epochs": papers_sapl_figures.epochs,
     "l3": papers_l3.table_3,
     "l3-times": papers_l3.table_4,
-    "l3-toys": papers_l3_figures.toys,
+    "l3-toys": papers_l3_toys.toys,
     "l3-uci": papers_l3_figures.uci,
     "l3-landmarks": papers_l3_figures.landmarks,
     "las": papers_las.figures,

@@ -1,4 +1,4 @@
-"""L3 Figures 1 to 4: clusters, landmarks and projections, on toys, UCI sets and MNIST."""
+"""L3 Figures 3 and 4: clusters, landmarks and projections on UCI sets and MNIST."""
 
 from __future__ import annotations
 
@@ -9,63 +9,16 @@ from typing import Any
 import numpy as np
 import peers
 import results
-from numpy.typing import NDArray
+from papers_l3_machines import CLOSE, PASSES, Claim, in_percent, l3, svms
 from papers_rows import Task, claims
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import SVC
+from sklearn.model_selection import StratifiedKFold
 from streams import load_split, load_stream
 from timing import Section
 
-GRID = [1e-3, 1e-2, 1e-1, 1, 10, 100]  # L3 section 4.1
-PASSES = 50  # the paper solves to the end
-TOY = 400
-TOY_CLUSTERS = {"XOR": (1, 2, 4), "Swiss roll": (1, 2, 10, 100)}
 UCI = {"liver": "Liver", "heart_statlog": "Heart", "sonar": "Sonar", "ionosphere": "Ionosphere"}
 UCI_CLUSTERS = (1, 2, 6, 20, 40)
 LANDMARKS = (10, 50, 100, 200)
 DIGITS = 10_000
-CLOSE = 1.5
-
-Array = NDArray[Any]
-Claim = tuple[str, str, bool]
-
-
-def toys(task: Task) -> Section:
-    """Return Figures 1 and 2: XOR and the Swiss roll."""
-    repeats = 1 if task.quick else 10
-    parts: list[str] = []
-    said: list[Claim] = []
-    for name, clusters in TOY_CLUSTERS.items():
-        runs = [_toy(name, clusters, seed) for seed in range(repeats)]
-        found = {method: mean(run[method] for run in runs) for method in runs[0]}
-        parts.append(results.table([name, *found], [["accuracy %", *_figures(found.values())]]))
-        if name == "XOR":
-            two, four = (found[f"L3, {k} clusters"] for k in (2, 4))
-            kernel = found["RBF-SVM"]
-            told = f"{two:.1f}, {four:.1f} and {kernel:.1f}"
-            said.append(("XOR: with 2 clusters close to the RBF-SVM", told, two >= kernel - CLOSE))
-            said.append(("XOR: with 4 clusters best", told, four >= max(two, kernel)))
-        else:
-            two, many = (found[f"L3, {k} clusters"] for k in (2, 100))
-            kernel = found["RBF-SVM"]
-            told = f"{two:.1f}, {many:.1f} and {kernel:.1f}"
-            said.append(("Swiss roll: 2 clusters are not enough", told, two < kernel - CLOSE))
-            said.append(("Swiss roll: 100 are better than the RBF-SVM", told, many > kernel))
-        gap = found[f"L3, {clusters[-1]} clusters"] - found[f"L3 rbf, {clusters[-1]} clusters"]
-        said.append(
-            (
-                f"{name}: with many clusters both projections do alike",
-                f"linear less RBF: {gap:+.1f}",
-                abs(gap) <= CLOSE,
-            )
-        )
-    note = (
-        f"{TOY} records learned, {TOY} others asked, {repeats} draws. L3-SVM: hinge, {PASSES} "
-        "passes by `learn_many`; 10 landmarks for the RBF, one for each of the two features for "
-        "the linear projection. SVMs: scikit-learn's, C and gamma from 0.001 to 100 by 5-fold "
-        "search. The paper's pictures carry accuracies that its text does not."
-    )
-    return Section("L3 Figures 1 and 2", "\n\n".join([*parts, claims(said), note]))
 
 
 def uci(task: Task) -> Section:
@@ -76,7 +29,7 @@ def uci(task: Task) -> Section:
     methods = list(next(iter(found.values())))
     table = results.table(
         ["", *(UCI[name] for name in names)],
-        [[method, *_figures(found[name][method] for name in names)] for method in methods],
+        [[method, *in_percent(found[name][method] for name in names)] for method in methods],
     )
     parts = [table]
     if not task.quick:
@@ -126,30 +79,6 @@ def landmarks(task: Task) -> Section:
     return Section("L3 Figure 4", "\n\n".join([table, claims(said), note]))
 
 
-def _figures(values: Any) -> list[str]:
-    return [results.figure(value, 1) for value in values]
-
-
-def _toy(name: str, clusters: Sequence[int], seed: int) -> dict[str, float]:
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(2 * TOY, 2))
-    if name == "XOR":
-        y = X[:, 0] * X[:, 1] > 0
-    else:
-        y = np.arange(2 * TOY) % 2 == 0
-        along = np.sqrt(rng.uniform(0.02, 1, size=2 * TOY))
-        angle = 4 * np.pi * along  # two turns, evenly filled
-        roll = 0.95 * along[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-        X = np.where(y[:, None], roll + rng.normal(scale=0.02, size=X.shape), X)
-    train, test = np.split(rng.permutation(2 * TOY), 2)
-    parts = X[train], y[train], X[test], y[test]
-    found = _svms(*parts)
-    for kind, more in (("L3", {}), ("L3 rbf", {"projection": "rbf", "n_landmarks": 10})):
-        for k in clusters:
-            found[f"{kind}, {k} clusters"] = _l3(*parts, n_clusters=k, seed=seed, **more)
-    return found
-
-
 def _uci(task: Task, name: str, clusters: Sequence[int]) -> dict[str, float]:
     stream = load_stream(task.data, name)
     X, y = stream.X.astype(np.float64), stream.y
@@ -160,15 +89,13 @@ def _uci(task: Task, name: str, clusters: Sequence[int]) -> dict[str, float]:
             scale = X[train].std(axis=0)
             Z = (X - X[train].mean(axis=0)) / np.where(scale > 0, scale, 1)
             parts = Z[train], y[train], Z[test], y[test]
-            found = _svms(*parts)
+            found = svms(*parts)
             for k in clusters:
-                found[f"L3, {k} clusters"] = _l3(*parts, n_clusters=k, seed=seed)
+                found[f"L3, {k} clusters"] = l3(*parts, n_clusters=k, seed=seed)
             half: dict[str, Any] = {"n_landmarks": max(1, width // 2), "landmarks": "pca"}
-            found["L3, 1 cluster, half the landmarks"] = _l3(
-                *parts, n_clusters=1, seed=seed, **half
-            )
+            found["L3, 1 cluster, half the landmarks"] = l3(*parts, n_clusters=1, seed=seed, **half)
             for k in (clusters[0], clusters[-1]):
-                found[f"L3 rbf, {k} clusters"] = _l3(
+                found[f"L3 rbf, {k} clusters"] = l3(
                     *parts, n_clusters=k, seed=seed, projection="rbf", n_landmarks=width
                 )
             runs.append(found)
@@ -216,21 +143,3 @@ def _uci_claims(found: dict[str, dict[str, float]]) -> list[Claim]:
             ions[bell] >= ions["RBF-SVM"] - CLOSE,
         ),
     ]
-
-
-def _svms(X: Array, y: Array, asked: Array, truth: Array) -> dict[str, float]:
-    linear = GridSearchCV(SVC(kernel="linear"), {"C": GRID}, cv=5)
-    kernel = GridSearchCV(SVC(), {"C": GRID, "gamma": GRID}, cv=5)
-    return {
-        "linear SVM": 100 * float(linear.fit(X, y).score(asked, truth)),
-        "RBF-SVM": 100 * float(kernel.fit(X, y).score(asked, truth)),
-    }
-
-
-def _l3(X: Array, y: Array, asked: Array, truth: Array, **options: Any) -> float:
-    model = peers.ours("l3svm", loss="hinge", **options)
-    rng = np.random.default_rng(0)
-    for _ in range(PASSES):
-        order = rng.permutation(len(y))
-        model.learn_many(X[order], y[order])
-    return 100 * float(np.mean(np.asarray(model.predict_many(asked)) == truth))

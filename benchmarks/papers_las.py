@@ -92,8 +92,8 @@ def _answers(X: Array, y: Array, asked: Array) -> dict[str, Array]:
     for method, metric in (("LSVM", None), ("LASVM", "megm")):
         for k in SIZES:
             told[f"{method}, k = {k}"] = _learned(X, y, metric, k).predict_many(asked)
-    # The smallest neighbourhood there is: one neighbour in the learned map.
-    alone = _learned(X, y, "megm", 1 / np.log2(len(y)))
+    # One neighbour in the learned map; of two that differ the machine also takes the nearer one.
+    alone = _learned(X, y, "megm", max(0.1, 1 / np.log2(len(y))))
     told["MEGM"] = np.asarray(alone.predict_many(asked))
     return {method: np.asarray(told[method]) for method in METHODS}
 

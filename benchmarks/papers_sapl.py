@@ -56,7 +56,7 @@ LL_TABLES = {"MNIST": 100 - 1.85, "LETTER": 100 - 5.32}
 _OPTIMUM = (
     "The optimum of LL(10) itself for k-means anchors, by `stream_llsvm.reference.solve`, gives "
     "90.6 to 93.7 with softmax codes (lambda 1e-4 to 1e-6) and 91.6 with the inverse distance "
-    "(1e-5): the online steps are not what is missing."
+    "(1e-5): it is not the online steps."
 )
 WHY = {
     ("MNIST", "LL-SVM"): (
@@ -71,11 +71,11 @@ WHY = {
     ),
     ("LETTER", "LCC+SVM"): (
         "LIBLINEAR on such codes (k-means, softmax of four sharpnesses, C = 1 and 100) reaches "
-        "72.0 at most: the codes are what is missing."
+        "72.0 at most: it is not the online steps."
     ),
     ("LETTER", "LLC-SAPLlcc"): (
-        "The anchors' step decays before they are where they would help; where it decays ten and a "
-        "hundred times as slowly they run away, and 39 % and less are right."
+        "The supervised step brings about a point; where it decays ten and a hundred times as "
+        "slowly, 39 % and less are right."
     ),
     ("Banana", "LLC-SAPL"): (
         "Which third is asked is worth 0.9: the hinge has 89.8 on the first seed's and 90.7 on the "
