@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.landmarks import run as kernel
-from stream_llsvm.kernels.landmarks.projection import LINEAR, PRINCIPAL, RANDOM
+from stream_llsvm.kernels.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS, ZOOM
 from stream_llsvm.kmeans import kmeans
 from stream_llsvm.members.base import by_expert
@@ -135,6 +135,9 @@ class Landmarks(Cells):
             told = z[(z != 0).any(axis=1)]
             chosen = told[rng.permutation(len(told))[:most]]
             self._settle(views, chosen)
+            if self.projection == RBF:
+                # The passes to come need it: while landmarks rest, nothing measures it.
+                running[kernel.SPREAD] = _mean_square_between(z, chosen)
         elif len(views["components"]) > 0 and width <= _WIDEST_SOLVED:
             values, vectors = np.linalg.eigh(z.T.astype(np.float64) @ z / len(z))
             kept = [i for i in np.argsort(-values)[:most] if values[i] > 1e-9 * values.max()]
@@ -216,3 +219,9 @@ class Landmarks(Cells):
             and (facts[[NORM, VISITS, MASS]] >= 0).all()
             and (views["norms"] >= 0).all()
         )
+
+
+def _mean_square_between(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
+    """Return the mean squared distance of all pairs of rows."""
+    squares = sum(float(np.square(rows, dtype=np.float64).sum(axis=1).mean()) for rows in (a, b))
+    return squares - 2 * float(a.mean(axis=0) @ b.mean(axis=0))

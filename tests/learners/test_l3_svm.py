@@ -165,3 +165,18 @@ def test_a_warm_start_finds_clusters_and_landmarks_first(options: dict[str, Any]
     assert own["running"][kernel.HELD] == len(own["landmarks"])
     model.learn_many(X, y)
     assert own["running"][kernel.BORN] == 5
+
+
+def test_a_warm_start_measures_what_the_bell_is_relative_to() -> None:
+    X = np.random.default_rng(0).uniform(-1, 1, size=(1_000, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    model = L3SVMClassifier(n_clusters=1, n_landmarks=50, projection="rbf", sigma=0.1)
+    model.warm_start(X[:400], y[:400], epochs=30)
+    assert model._memory is not None
+    own = model._memory.views(1)
+    z = (X[:400] - X[:400].mean(axis=0)) / X[:400].std(axis=0)
+    held = own["landmarks"][: int(own["running"][kernel.HELD])]
+    usual = np.square(z[:, None] - held[None]).sum(axis=2).mean()
+    assert own["running"][kernel.SPREAD] == pytest.approx(usual, rel=0.2)
+    # With another bell in the passes than afterwards this was 0.9 and less.
+    assert np.mean(np.asarray(model.predict_many(X[400:])) == y[400:]) > 0.95
