@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
     from stream_llsvm.feature_maps.nystroem import OnlineNystroem
     from stream_llsvm.learners.additive import AdditiveSVMClassifier
+    from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
@@ -57,6 +59,7 @@ __all__ = [
 _WHERE = {
     "AdditiveSVMClassifier": "learners.additive",
     "Anchor": "explain",
+    "BudgetedPegasosClassifier": "learners.budgeted",
     "CSVMClassifier": "learners.clustered",
     "CommitteeClassifier": "learners.committee",
     "Engine": "engine.engine",

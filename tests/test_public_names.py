@@ -15,6 +15,7 @@ import stream_llsvm
 NAMES = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",

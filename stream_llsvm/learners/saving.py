@@ -8,6 +8,7 @@ from typing import Any
 
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
 from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
@@ -34,6 +35,7 @@ _KNOWN: dict[str, type[Any]] = {
         FernsClassifier,
         LocalSVMClassifier,
         L3SVMClassifier,
+        BudgetedPegasosClassifier,
         PegasosClassifier,
         PegasosRegressor,
     )
