@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.llsvm import LLSVMClassifier
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
     from stream_llsvm.learners.memory import MemoryClassifier
-    from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
+    from stream_llsvm.learners.pegasos import PegasosClassifier
+    from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
     from stream_llsvm.learners.sapl import SAPLClassifier
     from stream_llsvm.learners.saving import load_model
     from stream_llsvm.model_file import ModelFileError
@@ -77,7 +78,7 @@ _WHERE = {
     "ModelFileError": "model_file",
     "OnlineNystroem": "feature_maps.nystroem",
     "PegasosClassifier": "learners.pegasos",
-    "PegasosRegressor": "learners.pegasos",
+    "PegasosRegressor": "learners.pegasos_regressor",
     "SAPLClassifier": "learners.sapl",
     "Voter": "explain",
     "load_model": "learners.saving",

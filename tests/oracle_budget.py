@@ -52,7 +52,11 @@ class BudgetOracle:
         apart = float(((self.vectors - z) ** 2).sum(axis=1).mean()) if len(self.vectors) else 0.0
         self.t += 1
         if self.t == kernel.YOUNG:
-            self.vectors, self.alpha, self.stamps = self.vectors[:0], self.alpha[:0], self.stamps[:0]
+            self.vectors, self.alpha, self.stamps = (
+                self.vectors[:0],
+                self.alpha[:0],
+                self.stamps[:0],
+            )
             self.bias, self.spread = 0 * self.bias, 0.0
         if self.t <= kernel.SETTLED and len(self.vectors):
             since = self.t - (kernel.YOUNG if self.t > kernel.YOUNG else 0)

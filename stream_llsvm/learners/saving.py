@@ -17,7 +17,8 @@ from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
 from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
-from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
+from stream_llsvm.learners.pegasos import PegasosClassifier
+from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.model_file import ModelFileError, read
 

@@ -77,7 +77,10 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
         "sigma": (["local", None, True, 0, 1e4], "sigma must be a number from 0.001 to 1000"),
     },
     BudgetedPegasosClassifier: {
-        "budget": ([*NO_WHOLE, "auto", 0, 100_001], "budget must be a whole number from 1 to 100,0"),
+        "budget": (
+            [*NO_WHOLE, "auto", 0, 100_001],
+            "budget must be a whole number from 1 to 100,0",
+        ),
         "l2": ([*NO_NUMBER, 0, 1.1, float("nan")], "l2 must be a number from 1e-12 to 1"),
     },
 }

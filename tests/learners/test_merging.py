@@ -11,8 +11,8 @@ import pytest
 from river import datasets
 
 from stream_llsvm import (
-    CommitteeClassifier,
     BudgetedPegasosClassifier,
+    CommitteeClassifier,
     L3SVMClassifier,
     LLSVMClassifier,
     LocalSVMClassifier,

@@ -1,8 +1,8 @@
 """Making room among support vectors: the weakest one goes, or becomes one with another.
 
-Merging a with b puts z = h a + (1 - h) b in their place (Wang, Crammer, Vucetic, section 4.3). With
-an RBF, k(a, z) = k^((1 - h)^2) and k(b, z) = k^(h^2), where k = k(a, b), so that the coefficients of
-z that change the machines least are
+Merging a with b puts z = h a + (1 - h) b in their place (Wang, Crammer, Vucetic 2012). With an RBF,
+k(a, z) = k^((1 - h)^2) and k(b, z) = k^(h^2), where k = k(a, b), so that the coefficients of z that
+change the machines least are
 
     alpha_z = alpha_a k^((1 - h)^2) + alpha_b k^(h^2)
 

@@ -19,8 +19,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from stream_llsvm.kernels.budget.maintenance import MERGING, merge, weakest
 from stream_llsvm.kernels.jit import Array, Real, entry, kernel
 from stream_llsvm.kernels.landmarks.projection import become
