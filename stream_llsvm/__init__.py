@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
+    from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
     from stream_llsvm.learners.memory import MemoryClassifier
     from stream_llsvm.learners.pegasos import PegasosClassifier
@@ -45,6 +46,7 @@ __all__ = [
     "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LLSVMRegressor",
     "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
@@ -72,6 +74,7 @@ _WHERE = {
     "L3SVMClassifier": "learners.l3_svm",
     "LCCClassifier": "learners.lcc",
     "LLSVMClassifier": "learners.llsvm",
+    "LLSVMRegressor": "learners.llsvm_regressor",
     "LocalSVMClassifier": "learners.local_svm",
     "MemberReport": "explain",
     "MemoryClassifier": "learners.memory",

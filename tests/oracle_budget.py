@@ -52,12 +52,8 @@ class BudgetOracle:
         apart = float(((self.vectors - z) ** 2).sum(axis=1).mean()) if len(self.vectors) else 0.0
         self.t += 1
         if self.t == kernel.YOUNG:
-            self.vectors, self.alpha, self.stamps = (
-                self.vectors[:0],
-                self.alpha[:0],
-                self.stamps[:0],
-            )
-            self.bias, self.spread = 0 * self.bias, 0.0
+            self.vectors, self.alpha = self.vectors[:0], self.alpha[:0]
+            self.stamps, self.bias, self.spread = self.stamps[:0], 0 * self.bias, 0.0
         if self.t <= kernel.SETTLED and len(self.vectors):
             since = self.t - (kernel.YOUNG if self.t > kernel.YOUNG else 0)
             pace = 1 / since if self.spread > 0 else 1.0
@@ -107,7 +103,7 @@ class BudgetOracle:
         return z, np.einsum("ve,vec->ec", near, self.alpha[[a, b]])
 
     def cost(self, a: int, b: int, h: float, gammas: Array) -> float:
-        """Return |alpha_a phi(a) + alpha_b phi(b) - alpha_z phi(z)|^2 by the kernel of all three."""
+        """Return |alpha_a phi(a) + alpha_b phi(b) - alpha_z phi(z)|^2, by kernels of pairs."""
         z, alpha = self.merged(a, b, h, gammas)
         points = np.array([self.vectors[a], self.vectors[b], z])
         weights = np.array([self.alpha[a], self.alpha[b], -alpha])

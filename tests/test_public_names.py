@@ -27,6 +27,7 @@ NAMES = [
     "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LLSVMRegressor",
     "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",

@@ -15,6 +15,7 @@ from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.l3_svm import L3SVMClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
 from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
 from stream_llsvm.learners.pegasos import PegasosClassifier
@@ -29,6 +30,7 @@ _KNOWN: dict[str, type[Any]] = {
         CommitteeClassifier,
         CSVMClassifier,
         LLSVMClassifier,
+        LLSVMRegressor,
         SAPLClassifier,
         LCCClassifier,
         AdditiveSVMClassifier,

@@ -79,7 +79,7 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
     BudgetedPegasosClassifier: {
         "budget": (
             [*NO_WHOLE, "auto", 0, 100_001],
-            "budget must be a whole number from 1 to 100,0",
+            "budget must be a whole number from 1 to 100",
         ),
         "l2": ([*NO_NUMBER, 0, 1.1, float("nan")], "l2 must be a number from 1e-12 to 1"),
     },

@@ -58,7 +58,9 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
         merged = own["running"][kernel.MADE] > before
         made += merged
         # A search by ten cuts knows a place to a hundredth.
-        loose = {"rtol": 1e-2, "atol": 4e-2} if merged else {"rtol": 1e-4, "atol": 1e-4}
+        loose: dict[str, Any] = (
+            {"rtol": 1e-2, "atol": 4e-2} if merged else {"rtol": 1e-4, "atol": 1e-4}
+        )
         # Where two partners, or two places, are as good as each other rounding may choose.
         if merged and not np.allclose(own["vectors"][:held], oracle.vectors, **loose):
             continue
@@ -91,20 +93,21 @@ def test_a_merge_changes_the_machines_as_little_as_it_can() -> None:
         size = (alpha**2).sum(axis=(1, 2))
         a = int(np.lexsort((oracle.stamps, size))[0])
         changed = np.flatnonzero((own["coefficients"] != alpha).any(axis=(1, 2)))
-        (b,) = [v for v in changed if v != a] or [None]
-        if b is None:
+        others = [int(v) for v in changed if v != a]
+        if not others:
             continue
+        (b,) = others
         points = np.vstack([vectors[[a, b]], own["vectors"][b]])
         weights = np.concatenate([alpha[[a, b]], [-own["coefficients"][b].astype(float)]])
         squared = ((points[:, None] - points) ** 2).sum(axis=2)
         gram = np.exp(-squared[..., None] * gammas)
         cost = np.einsum("uec,uve,vec->", weights, gram, weights)
-        best = oracle.cost(a, int(b), oracle.best_place(a, int(b), gammas), gammas)
+        best = oracle.cost(a, b, oracle.best_place(a, b, gammas), gammas)
         left_out = float((alpha[a] ** 2).sum())
         # Of several widths together the best place need not be the only good one.
         assert cost <= best + 2e-2 * left_out
         assert cost <= left_out * (1 + 1e-5)
-        by_mean = oracle.cost(a, int(b), by_weight(size[a], size[b]), gammas)
+        by_mean = oracle.cost(a, b, by_weight(size[a], size[b]), gammas)
         for v in range(of.most):
             if v != a:
                 other = oracle.cost(a, v, by_weight(size[a], size[v]), gammas)
