@@ -26,7 +26,7 @@ from stream_llsvm.model_file import ModelFileError, write
 
 CODINGS = {"softmax": SOFTMAX, "inverse_distance": INVERSE_DISTANCE}
 #: Step sizes side by side, relative to the mean square of the coded record.
-STEPS = (0.05, 0.2, 0.8)
+STEPS = (0.4, 1.6)
 #: A number is one score, as two classes share one.
 _ONE_SCORE = (False, True)
 
@@ -56,7 +56,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         "huber", "epsilon_insensitive", "squared_epsilon_insensitive" or "squared".
     epsilon
         Where "huber" turns linear, and what the insensitive losses forgive; in standard deviations
-        of the target if ``standardize``.
+        of the target if ``standardize``. "auto" is 1 for "huber" and 0.1 for the others.
     standardize
         Whether features and the target are brought to mean 0 and variance 1, learned on the fly.
         An answer is then at most eight standard deviations from the target's mean, and a target
@@ -86,7 +86,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         step_size: float | str = "auto",
         l2: float = 0.0,
         loss: str = "huber",
-        epsilon: float = 1.0,
+        epsilon: float | str = "auto",
         standardize: bool = True,
         max_mb: int = 1_024,
     ) -> None:
@@ -98,11 +98,16 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
             self.step_size = number('step_size (if it is not "auto")', step_size, 1e-6, 1e3)
         self.l2 = number("l2", l2, 0.0, 1.0)
         self.loss = choice("loss", loss, OF_NUMBERS)
-        self.epsilon = number("epsilon", epsilon, 0.0, 1e12)
+        self.epsilon: float | str = epsilon
+        if epsilon != "auto":
+            self.epsilon = number('epsilon (if it is not "auto")', epsilon, 0.0, 1e12)
         super().__init__(standardize, max_mb)
 
     def _members(self) -> Sequence[Member]:
         auto = isinstance(self.step_size, str)
+        epsilon = self.epsilon
+        if isinstance(epsilon, str):
+            epsilon = 1.0 if self.loss == "huber" else 0.1
         return (
             Anchors(
                 n_anchors=self.n_anchors,
@@ -120,8 +125,13 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
                 t0=1,
                 skip=1,
             ),
-            Numbers(loss=OF_NUMBERS[self.loss], epsilon=self.epsilon),
+            Numbers(loss=OF_NUMBERS[self.loss], epsilon=epsilon),
         )
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """A regressor has none."""
+        raise AttributeError("a regressor has no classes")
 
     @property
     def _has_begun(self) -> bool:

@@ -79,6 +79,10 @@ def run(
         score = out[q]
         score_row(weights, bias, scale, z, at, score)
         y = targets[q]
+        centre, spread = 0.0, 1.0
+        if numbers and scaled and target[0, COUNT] > 0:
+            centre = target[0, CENTRE]
+            spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
             if scaled:
@@ -92,9 +96,8 @@ def run(
                 hold_row(plan, head, slope_bias, slope, z, at, score, y, importance[q])
                 if head[HELD] >= plan[BATCH]:
                     step(plan, head, scale, norm, bias, weights, slope_bias, slope)
-        if numbers and scaled and target[0, COUNT] > 0:
-            spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
-            score[0] = target[0, CENTRE] + spread * score[0]
+        if numbers:
+            score[0] = centre + spread * score[0]
 
 
 @kernel
