@@ -33,6 +33,8 @@ from stream_llsvm.kernels.scaling import (
     COUNT,
     INVERSE,
     STATISTICS,
+    THINNING,
+    YOUNG,
     observe,
     observe_row,
     scale_row,
@@ -69,6 +71,7 @@ def run(
     sparse = starts.size > 0
     numbers = loss >= EPSILON_INSENSITIVE
     scaled = plan[STANDARDIZE] == 1
+    settled = False  # whether the scales only look at the records that are due
     n = targets.size
     d = 0 if sparse or n == 0 else values.size // n
     for q in range(n):
@@ -85,8 +88,10 @@ def run(
             spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
-            if scaled:
+            due = head[SEEN] % THINNING == 0
+            if scaled and (due or not settled):
                 observe_row(statistics, head[SEEN], raw, at)
+                settled = n > 1 and not sparse and all_settled(statistics[: raw.size])
             if numbers and scaled:
                 observe(target, 0, y, head[SEEN], True)
                 y = (y - target[0, CENTRE]) * target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
@@ -98,6 +103,15 @@ def run(
                     step(plan, head, scale, norm, bias, weights, slope_bias, slope)
         if numbers:
             score[0] = centre + spread * score[0]
+
+
+@kernel
+def all_settled(statistics: Array) -> bool:
+    """Whether every feature has been seen so often that it looks at one record in eight."""
+    for i in range(statistics.shape[0]):  # noqa: SIM110  # numba knows no generators
+        if statistics[i, COUNT] < YOUNG:
+            return False
+    return True
 
 
 @kernel
