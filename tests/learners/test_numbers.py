@@ -18,7 +18,9 @@ from scipy import sparse
 
 from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor, load_model, model_file
 from stream_llsvm.kernels.members.anchor_state import N_ANCHORS
+from stream_llsvm.kernels.numbers.run import run_numbers
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
+from stream_llsvm.kernels.pegasos.run import run as run_pegasos
 from stream_llsvm.kernels.scaling import VARIANCE
 from stream_llsvm.learners.saving import from_payload
 from tests.learners.support import records
@@ -280,6 +282,25 @@ def test_it_follows_curves_that_a_plane_does_not() -> None:
         scores[kind] = score.get()
     assert scores[LLSVMRegressor] < 1.65
     assert scores[PegasosRegressor] > 1.95
+
+
+@BOTH
+def test_however_rows_come_one_compilation_serves(kind: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    y = X @ [1.0, 2.0, 3.0, 4.0]
+    entry: Any = run_numbers if kind is LLSVMRegressor else run_pegasos
+    model = taught(small(kind), [({0: 1.0}, 1.0)])
+    model.learn_many(X, y)
+    before = len(entry.signatures)
+    ways = (frozen, np.asfortranarray(X), X.astype(np.float32), X[:0], pd.DataFrame(X))
+    for rows in (*ways, sparse.csr_matrix(X), sparse.csr_matrix(np.tile(X, 30))):
+        targets = y[: rows.shape[0]]
+        for told in (targets, targets.tolist(), targets.astype(np.float32), pd.Series(targets)):
+            model.learn_many(rows, told, w=np.ones(rows.shape[0]))
+        model.predict_many(rows)
+    assert len(entry.signatures) == before == 1
 
 
 def test_the_scale_of_what_is_told_makes_no_difference() -> None:
