@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.explain import Explanation
 from stream_llsvm.features import Row
 from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
 from stream_llsvm.kernels.losses import HINGE, OVR
@@ -17,6 +18,7 @@ from stream_llsvm.kernels.numbers.run import run_numbers
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.learners.growing import GrowingModel
+from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.learners.options import choice, number, whole
 from stream_llsvm.members.anchors import Anchors
@@ -172,6 +174,23 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
 
     def _learn_row(self, row: Row, target: float, weight: float) -> None:
         self._call(row, np.array([target]), np.array([weight]), np.zeros((1, 1)))
+
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
+        """Take the number told for a record apart into what each feature adds.
+
+        Contributions and bias sum up to it, in the target's units.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        told = self._score_one(x)
+        if told is None or self._memory is None:
+            raise ValueError("nothing has been learned yet, so there is nothing to explain")
+        row = self._features.encode(x)
+        return explain_number(self._memory, self._features.names, row, float(told[0]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all; `load_model` reads it.

@@ -317,3 +317,32 @@ def test_the_scale_of_what_is_told_makes_no_difference() -> None:
 def test_a_regressor_has_no_classes() -> None:
     model = taught(LLSVMRegressor(), records(5))
     assert not hasattr(model, "classes")
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_reasons_are_slopes_and_add_up(standardize: bool) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_500, 3)) * [1, 5, 0.2]  # scales of young features look at the record
+    y = 100 + 10 * X[:, 0] + 2 * X[:, 1] * X[:, 0]
+    model = LLSVMRegressor(n_anchors=1, standardize=standardize)
+    with pytest.raises(ValueError, match="nothing has been learned"):
+        model.explain_one({0: 1.0})
+    model.learn_many(X, y)
+    checked = 0
+    for row in X[:40]:
+        x = dict(enumerate(row.tolist()))
+        told = model.explain_one(x)
+        assert told.score == model.predict_one(x)
+        assert told.bias + sum(told.contributions.values()) == pytest.approx(told.score)
+        for i in range(3):
+            step = 1e-2 * X[:, i].std()
+            up, down = (model.predict_one(x | {i: x[i] + s * step}) for s in (1, -1))
+            if told.weights[i] == 0:
+                continue  # cut off: so far out it says no more
+            slope = (up - down) / (2 * step)
+            assert slope == pytest.approx(told.weights[i], rel=2e-2, abs=2e-2)
+            checked += 1
+        # The bias is what a record at the centre of all features is told.
+        if standardize and max(abs(row / X.std(axis=0))) < 1.9:
+            assert told.bias == pytest.approx(model.predict_one({0: None, 1: None, 2: None}))
+    assert checked > 60
