@@ -21,6 +21,7 @@ OURS = {
     "csvm": "CSVMClassifier",
     "l3svm": "L3SVMClassifier",
     "pegasos": "PegasosClassifier",
+    "budget": "BudgetedPegasosClassifier",
 }
 
 # Measured once with MOA's learners through CapyMOA 0.15.1, each record predicted before it was

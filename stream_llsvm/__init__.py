@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
     from stream_llsvm.feature_maps.nystroem import OnlineNystroem
     from stream_llsvm.learners.additive import AdditiveSVMClassifier
+    from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
+    from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
     from stream_llsvm.learners.memory import MemoryClassifier
-    from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
+    from stream_llsvm.learners.pegasos import PegasosClassifier
+    from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
     from stream_llsvm.learners.sapl import SAPLClassifier
     from stream_llsvm.learners.saving import load_model
     from stream_llsvm.model_file import ModelFileError
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
@@ -42,6 +46,7 @@ __all__ = [
     "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LLSVMRegressor",
     "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",
@@ -57,6 +62,7 @@ __all__ = [
 _WHERE = {
     "AdditiveSVMClassifier": "learners.additive",
     "Anchor": "explain",
+    "BudgetedPegasosClassifier": "learners.budgeted",
     "CSVMClassifier": "learners.clustered",
     "CommitteeClassifier": "learners.committee",
     "Engine": "engine.engine",
@@ -68,13 +74,14 @@ _WHERE = {
     "L3SVMClassifier": "learners.l3_svm",
     "LCCClassifier": "learners.lcc",
     "LLSVMClassifier": "learners.llsvm",
+    "LLSVMRegressor": "learners.llsvm_regressor",
     "LocalSVMClassifier": "learners.local_svm",
     "MemberReport": "explain",
     "MemoryClassifier": "learners.memory",
     "ModelFileError": "model_file",
     "OnlineNystroem": "feature_maps.nystroem",
     "PegasosClassifier": "learners.pegasos",
-    "PegasosRegressor": "learners.pegasos",
+    "PegasosRegressor": "learners.pegasos_regressor",
     "SAPLClassifier": "learners.sapl",
     "Voter": "explain",
     "load_model": "learners.saving",

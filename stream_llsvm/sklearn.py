@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.learners.additive import AdditiveSVMClassifier as _Additive
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier as _Budgeted
 from stream_llsvm.learners.clustered import CSVMClassifier as _CSVM
 from stream_llsvm.learners.committee import CommitteeClassifier as _Committee
 from stream_llsvm.learners.ferns import FernsClassifier as _Ferns
@@ -52,6 +53,7 @@ except ImportError as error:
 
 __all__ = [
     "AdditiveSVMClassifier",
+    "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
     "FernsClassifier",
@@ -375,6 +377,19 @@ class L3SVMClassifier(StreamClassifier, learner=_L3SVM):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> L3SVMClassifier(n_clusters=3).fit(X, y).score(X, y)
+    0.9...
+
+    """
+
+
+class BudgetedPegasosClassifier(StreamClassifier, learner=_Budgeted):
+    """Kernel SVM by Pegasos, few support vectors: `stream_llsvm.BudgetedPegasosClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> BudgetedPegasosClassifier(budget=50).fit(X, y).score(X, y)
     0.9...
 
     """

@@ -15,6 +15,7 @@ import stream_llsvm
 NAMES = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
     "Engine",
@@ -26,6 +27,7 @@ NAMES = [
     "L3SVMClassifier",
     "LCCClassifier",
     "LLSVMClassifier",
+    "LLSVMRegressor",
     "LocalSVMClassifier",
     "MemberReport",
     "MemoryClassifier",

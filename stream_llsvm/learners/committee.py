@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stream_llsvm.kernels.coding import SOFTMAX
-from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR
 from stream_llsvm.kernels.members.anchors import LADDER
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.options import whole
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import Anchors
+from stream_llsvm.members.budget import Budgeted
 from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.landmarks import Landmarks
 from stream_llsvm.members.local import LocalMachines
@@ -91,6 +92,11 @@ def landmarks(size: int, seed: int) -> Member:
     )
 
 
+def pegasos(size: int, seed: int) -> Member:
+    """Make a kernelised Pegasos with at most that many support vectors."""
+    return Budgeted(most=size, loss=HINGE, multiclass=OVR)
+
+
 #: Of each kind: how to make one, the size if none is given, and the range of sizes.
 KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "anchors": (anchors, 100, 1, 100_000),
@@ -99,6 +105,7 @@ KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "ferns": (ferns, 60, 1, 10_000),
     "local": (local, 2_000, 1, 1_000_000),
     "landmarks": (landmarks, 30, 1, 100_000),
+    "pegasos": (pegasos, 200, 1, 100_000),
 }
 
 
@@ -113,11 +120,12 @@ class CommitteeClassifier(LocalClassifier):
     Parameters
     ----------
     members
-        What it is made of: "anchors", "additive", "memory", "ferns", "local" or "landmarks", each
-        with its size if that is to be another than usual (100 anchors, 33 knots, 2,000 records, 60
-        ferns, 2,000 records, 30 clusters), as in "anchors:30". "anchors:1" is a linear machine,
-        "local" a `LocalSVMClassifier`'s small SVMs, which cost more than all others together,
-        "landmarks" an `L3SVMClassifier`.
+        What it is made of: "anchors", "additive", "memory", "ferns", "local", "landmarks" or
+        "pegasos", each with its size if that is to be another than usual (100 anchors, 33 knots,
+        2,000 records, 60 ferns, 2,000 records, 30 clusters, 200 support vectors), as in
+        "anchors:30". "anchors:1" is a linear machine, "local" a `LocalSVMClassifier`'s small SVMs,
+        which cost more than all others together, "landmarks" an `L3SVMClassifier`, "pegasos" a
+        `BudgetedPegasosClassifier`.
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
         mixer can do without sleep, and are woken now and then; members that are all needed stay

@@ -8,15 +8,18 @@ from typing import Any
 
 from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
 from stream_llsvm.learners.clustered import CSVMClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.ferns import FernsClassifier
 from stream_llsvm.learners.l3_svm import L3SVMClassifier
 from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
+from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
 from stream_llsvm.learners.local_svm import LocalSVMClassifier
 from stream_llsvm.learners.memory import MemoryClassifier
-from stream_llsvm.learners.pegasos import PegasosClassifier, PegasosRegressor
+from stream_llsvm.learners.pegasos import PegasosClassifier
+from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
 from stream_llsvm.learners.sapl import SAPLClassifier
 from stream_llsvm.model_file import ModelFileError, read
 
@@ -27,6 +30,7 @@ _KNOWN: dict[str, type[Any]] = {
         CommitteeClassifier,
         CSVMClassifier,
         LLSVMClassifier,
+        LLSVMRegressor,
         SAPLClassifier,
         LCCClassifier,
         AdditiveSVMClassifier,
@@ -34,6 +38,7 @@ _KNOWN: dict[str, type[Any]] = {
         FernsClassifier,
         LocalSVMClassifier,
         L3SVMClassifier,
+        BudgetedPegasosClassifier,
         PegasosClassifier,
         PegasosRegressor,
     )

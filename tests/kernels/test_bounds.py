@@ -84,6 +84,7 @@ def _run(kind: str, *scenarios: str) -> subprocess.CompletedProcess[str]:
         "FernsClassifier",
         "LocalSVMClassifier",
         "L3SVMClassifier",
+        "BudgetedPegasosClassifier",
         "CommitteeClassifier",
     ],
 )

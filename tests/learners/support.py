@@ -9,6 +9,7 @@ import numpy as np
 
 from stream_llsvm import (
     AdditiveSVMClassifier,
+    BudgetedPegasosClassifier,
     CommitteeClassifier,
     CSVMClassifier,
     FernsClassifier,
@@ -29,6 +30,7 @@ NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
     FernsClassifier,
     LocalSVMClassifier,
     L3SVMClassifier,
+    BudgetedPegasosClassifier,
     CommitteeClassifier,
     CSVMClassifier,
 )
@@ -43,6 +45,7 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     FernsClassifier: {"n_ferns": 8, "depth": 4},
     LocalSVMClassifier: {"window": 70},
     L3SVMClassifier: {"n_clusters": 5},
+    BudgetedPegasosClassifier: {"budget": 20},
     CommitteeClassifier: {
         "members": ("anchors:1", "anchors:8", "additive:5", "memory:70", "ferns:8")
     },

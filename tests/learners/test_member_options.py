@@ -9,6 +9,7 @@ import pytest
 
 from stream_llsvm import (
     AdditiveSVMClassifier,
+    BudgetedPegasosClassifier,
     CommitteeClassifier,
     FernsClassifier,
     L3SVMClassifier,
@@ -24,7 +25,7 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
-    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', "
+    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'pegasos', "
     "with a size or without: got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
@@ -56,6 +57,15 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     ),
     "projection": (["", "poly", 1, None], "projection must be one of 'linear', 'rbf'"),
     "landmarks": (["", "kmeans", 1, None], "landmarks must be one of 'auto', 'random', 'pca'"),
+    "maintenance": (["", "projection", 1, None], "maintenance must be one of 'merging', 'removal'"),
+    "gamma": (
+        ["scale", None, True, 0, 1e10, float("nan")],
+        r'gamma \(if it is not "auto"\) must be a number from 1e-09 to 1e\+09',
+    ),
+    "t0": (
+        [*NO_WHOLE, -1, 10**13],
+        r't0 \(if it is not "auto"\) must be a whole number from 0 to 1,000,000,000,000',
+    ),
     "replace": (["", "newest", 1, None], "replace must be one of 'oldest', 'random'"),
 }
 #: What one kind understands by an option that others have too.
@@ -66,10 +76,18 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
     L3SVMClassifier: {
         "sigma": (["local", None, True, 0, 1e4], "sigma must be a number from 0.001 to 1000"),
     },
+    BudgetedPegasosClassifier: {
+        "budget": (
+            [*NO_WHOLE, "auto", 0, 100_001],
+            "budget must be a whole number from 1 to 100",
+        ),
+        "l2": ([*NO_NUMBER, 0, 1.1, float("nan")], "l2 must be a number from 1e-12 to 1"),
+    },
 }
 OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
     LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
     L3SVMClassifier: {"sigma": [1e-3, 2, 1e3]},
+    BudgetedPegasosClassifier: {"budget": [1, 100_000], "l2": [1e-12, 1]},
 }
 ALLOWED: dict[str, list[Any]] = {
     **{name: SHARED_ALLOWED[name] for name in SHARED},
@@ -89,6 +107,9 @@ ALLOWED: dict[str, list[Any]] = {
     "C": [1e-6, 1, 1e6],
     "sigma": ["local", 1e-3, 2, 1e3],
     "replace": ["oldest", "random"],
+    "maintenance": ["merging", "removal"],
+    "gamma": ["auto", 1e-9, 1, 1e9],
+    "t0": ["auto", 0, 10**12],
     "n_landmarks": ["auto", 1, 10_000],
     "projection": ["linear", "rbf"],
     "landmarks": ["auto", "random", "pca"],
@@ -173,6 +194,18 @@ MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
     ),
     (L3SVMClassifier, {"projection": "rbf", "sigma": 0.3}),
     (L3SVMClassifier, {"landmarks": "random", "seed": 9}),
+    *(
+        (BudgetedPegasosClassifier, {name: value})
+        for name, value in {
+            "budget": 3,
+            "maintenance": "removal",
+            "gamma": 0.3,
+            "l2": 1e-2,
+            "t0": 0,
+            "loss": "squared_hinge",
+            "multiclass": "crammer_singer",
+        }.items()
+    ),
     (FernsClassifier, {"n_ferns": 7}),
     (FernsClassifier, {"depth": 5}),
     (CommitteeClassifier, {"members": ("anchors:1", "ferns:8")}),

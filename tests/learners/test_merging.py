@@ -11,6 +11,7 @@ import pytest
 from river import datasets
 
 from stream_llsvm import (
+    BudgetedPegasosClassifier,
     CommitteeClassifier,
     L3SVMClassifier,
     LLSVMClassifier,
@@ -26,8 +27,9 @@ from stream_llsvm.learners.merging import _brought_to
 from stream_llsvm.merging.memories import merged
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
-# What a query's small SVM was solved from cannot be averaged, nor weights of other landmarks.
-NO_MEAN = (LocalSVMClassifier, L3SVMClassifier)
+# What a query's small SVM was solved from cannot be averaged, nor weights of other landmarks or
+# support vectors.
+NO_MEAN = (LocalSVMClassifier, L3SVMClassifier, BudgetedPegasosClassifier)
 KINDS = pytest.mark.parametrize("kind", [kind for kind in ALL_LEARNERS if kind not in NO_MEAN])
 
 
@@ -251,9 +253,13 @@ def test_a_local_svm_cannot_be_merged() -> None:
         first.merge(others)
 
 
-def test_machines_over_landmarks_cannot_be_merged() -> None:
-    first, *others = parted(L3SVMClassifier)
-    with pytest.raises(ValueError, match="'landmarks:5' cannot be merged"):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [(L3SVMClassifier, "landmarks:5"), (BudgetedPegasosClassifier, "pegasos:20")],
+)
+def test_machines_over_landmarks_cannot_be_merged(kind: type[LocalClassifier], name: str) -> None:
+    first, *others = parted(kind)
+    with pytest.raises(ValueError, match=f"'{name}' cannot be merged"):
         first.merge(others)
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from stream_llsvm import load_model
+from stream_llsvm.kernels.budget.run import run_budget
 from stream_llsvm.kernels.landmarks.run import run_landmarks
 from stream_llsvm.kernels.local.run import run_guests
 from stream_llsvm.kernels.run import run
@@ -47,7 +48,7 @@ BATCHES: dict[str, Any] = {
 
 
 def compiled() -> list[int]:
-    entries = (run, run_guests, run_landmarks, observe_rows, scale_rows)
+    entries = (run, run_guests, run_landmarks, run_budget, observe_rows, scale_rows)
     return [len(entry.signatures) for entry in entries]
 
 

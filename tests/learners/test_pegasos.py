@@ -16,7 +16,7 @@ from river import checks, datasets, evaluate, metrics
 from scipy import sparse
 
 from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model, model_file
-from stream_llsvm.kernels.pegasos import OF_CLASSES, OF_NUMBERS
+from stream_llsvm.kernels.pegasos.losses import OF_CLASSES, OF_NUMBERS
 from stream_llsvm.learners.saving import from_payload
 from tests.learners.support import records
 

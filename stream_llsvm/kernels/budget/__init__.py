@@ -1,0 +1,1 @@
+"""The budget member: kernelised Pegasos over a bounded number of support vectors."""

@@ -1,0 +1,1 @@
+"""Pegasos: a linear machine per score, and its losses."""
