@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, POWER, TRUST, WORTH
-from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_CLIP
+from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_MOST, Z_STRAIGHT
 from stream_llsvm.memory import Memory
 
 Array = NDArray[np.float64]
@@ -43,7 +43,8 @@ class Explanation:
         What each feature of the record adds: ``bias + memory + sum(contributions) == score``.
     weights
         How the score changes with each feature, per unit of the feature, as far as the members
-        that are smooth go (anchors, additive); 0 for a value so far out that it was clipped.
+        that are smooth go (anchors, additive); less for a value more than two
+        standard deviations out, nearly 0 far out.
     memory
         What the remembered records add; 0 for a model without a memory.
     voters
@@ -291,4 +292,6 @@ def per_unit(memory: Memory, z: Array, weights: Array, columns: NDArray[np.int64
     if not memory.standardize:
         return weights
     inverse = memory.views(0)["statistics"][columns, INVERSE]
-    return np.where(np.abs(z) < Z_CLIP, weights * inverse, 0.0)
+    # How steep the bent part is where z lies, see kernels/scaling.py.
+    room = np.clip((Z_MOST - np.abs(z)) / (Z_MOST - Z_STRAIGHT), 0.0, 1.0)
+    return np.asarray(weights * inverse * room**2)

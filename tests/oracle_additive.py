@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.members.additive import Additive
 from tests.oracle_cells import Cells, Share
 from tests.oracle_parts import Array
@@ -13,11 +13,11 @@ from tests.oracle_parts import Array
 def hats(z: float, knots: int) -> Array:
     """Return each knot's hat function at z: 1 at its knot, 0 from the next ones on.
 
-    Knots lie evenly from -Z_CLIP to Z_CLIP; what lies beyond counts as the last one.
+    Knots lie evenly from -Z_MOST to Z_MOST; what lies beyond counts as the last one.
     """
-    places = np.linspace(-Z_CLIP, Z_CLIP, knots)
+    places = np.linspace(-Z_MOST, Z_MOST, knots)
     apart = places[1] - places[0]
-    inside = float(np.clip(z, -Z_CLIP, Z_CLIP))
+    inside = float(np.clip(z, -Z_MOST, Z_MOST))
     return np.asarray(np.maximum(0.0, 1 - np.abs(places - inside) / apart))
 
 
@@ -46,7 +46,7 @@ class AdditiveOracle(Cells):
         """Know more features or classes; of wide records fewer knots stay, where they were."""
         before, more = self.width, width - self.width
         knots = self.additive.knots(width)
-        old, new = (np.linspace(-Z_CLIP, Z_CLIP, n) for n in (self.knots, knots))
+        old, new = (np.linspace(-Z_MOST, Z_MOST, n) for n in (self.knots, knots))
         kept = [int(np.abs(old - place).argmin()) for place in new]
         shape = self.weights.shape[1:]
         weights = self.weights.reshape(before, self.knots, *shape)[:, kept]

@@ -99,6 +99,16 @@ def more_columns(part: Array, axis: int, columns: int, multiclass: int) -> Array
     return np.pad(part, room)
 
 
+def bent(z: float) -> float:
+    """Return z; beyond 2 a hyperbola with the same slope there, which 2.5 bounds."""
+    size = abs(z)
+    if size <= scaling.Z_STRAIGHT:
+        return z
+    room = scaling.Z_MOST - scaling.Z_STRAIGHT
+    curve = scaling.Z_MOST - room**2 / (size - scaling.Z_STRAIGHT + room)
+    return math.copysign(curve, z)
+
+
 @dataclass
 class Scale:
     """One feature's scale, by the rules that kernels/scaling.py states."""
@@ -124,7 +134,7 @@ class Scale:
             centre, inverse = self._standard(mean, variance, sparse)
         if v == centre and inverse > 0:
             return scaling.ON_CENTRE  # 0 is for what says nothing
-        return float(np.clip((v - centre) * inverse, -scaling.Z_CLIP, scaling.Z_CLIP))
+        return bent((v - centre) * inverse)
 
     def observe(self, v: float, seen: float) -> None:
         """Learn from the value that the record number ``seen`` has."""

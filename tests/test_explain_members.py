@@ -17,7 +17,7 @@ from stream_llsvm import (
 )
 from stream_llsvm.explain import Explanation
 from stream_llsvm.kernels.members.memory import NEAREST, YOUNG
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import NEW_LEARNERS, small
 from tests.oracle_compare import stream
@@ -265,10 +265,10 @@ def test_an_additive_models_weights_are_its_curves_slopes(far: bool) -> None:
     x, labels = stream(0, 500, WIDTH, 2)
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     model.learn_many(x, labels)
-    knot = 2 * Z_CLIP / 32
+    knot = 2 * Z_MOST / 32
     for row in np.random.default_rng(1).uniform(-1.5, 1.5, size=(20, WIDTH)):
         # The middle between two knots, or far beyond the last one.
-        row[:] = 2 * Z_CLIP if far else (np.floor(row / knot) + 0.5) * knot
+        row[:] = 2 * Z_MOST if far else (np.floor(row / knot) + 0.5) * knot
         explained = model.explain_one(_record(row), labels[0])
         for i in range(WIDTH):
             step = np.where(np.arange(WIDTH) == i, 0.25 * knot, 0)

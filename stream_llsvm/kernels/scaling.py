@@ -1,8 +1,10 @@
-"""Feature scaling, learned on the fly: z = (x - centre) * inverse, clipped.
+"""Feature scaling, learned on the fly: z = (x - centre) * inverse, bent towards a bound.
 
 Nothing here trusts a single record. A deviation counts at most as eight standard deviations, so
-that one 1e30 widens a feature's scale by a factor, not for ever; z is clipped at two (at three, the
-mean accuracy was 0.2 points lower: near-constant features shout).
+that one 1e30 widens a feature's scale by a factor, not for ever. Up to two standard deviations z is
+straight, beyond it bends towards 2.5: near-constant features must not shout (clipped at three, the
+mean accuracy was 0.2 points lower than at two), and where a feature has a long tail the order of
+its values still tells (clipped at two, the mean was 0.1 points lower, magic04 0.16).
 
 A feature is either dense or sparse. A dense feature is centred on its mean, and a missing value
 takes that mean: z = 0. A feature is sparse if fewer than half of the records name it (a word of a
@@ -22,7 +24,9 @@ from stream_llsvm.kernels.jit import Array, Real, entry, kernel
 COUNT, MEAN, VARIANCE, CENTRE, INVERSE, NAMED, BORN = range(7)
 STATISTICS = 7
 
-Z_CLIP = 2.0
+Z_STRAIGHT = 2.0
+Z_MOST = 2.5
+FARTHEST = 1e6
 #: What a value that lies on the centre becomes: 0 is kept for what says nothing.
 ON_CENTRE = 1e-30
 RAW_CLIP = 1e6
@@ -61,7 +65,16 @@ def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
         inverse = 1 / math.sqrt(variance) if variance > 1e-24 * mean * mean else 0.0
     if v == centre and inverse > 0:
         return ON_CENTRE
-    return min(max((v - centre) * inverse, -Z_CLIP), Z_CLIP)
+    return bent((v - centre) * inverse)
+
+
+@kernel
+def bent(z: Real) -> Real:
+    """Return z as it is while it is small, and bent towards a bound beyond, with no kink."""
+    room = Z_MOST - Z_STRAIGHT
+    straight = min(max(z, -Z_STRAIGHT), Z_STRAIGHT)
+    far = min(max(z - straight, -FARTHEST), FARTHEST)
+    return straight + room * far / (room + abs(far))
 
 
 @kernel
@@ -120,7 +133,7 @@ def scale_row(
     for i in range(values.size):
         v = values[i]
         z = (v - statistics[i, CENTRE]) * statistics[i, INVERSE]
-        z = min(max(z, -Z_CLIP), Z_CLIP) if standardize else min(max(v, -RAW_CLIP), RAW_CLIP)
+        z = bent(z) if standardize else min(max(v, -RAW_CLIP), RAW_CLIP)
         constant = standardize and statistics[i, INVERSE] == 0
         z = ON_CENTRE if z == 0 and not constant else z
         out[i] = z if v - v == 0 else 0.0

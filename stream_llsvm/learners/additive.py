@@ -23,7 +23,7 @@ class AdditiveSVMClassifier(LocalClassifier):
     Parameters
     ----------
     n_knots
-        How many knots a curve has, spread evenly over two standard deviations on each side of the
+        How many knots a curve has, spread evenly from -2.5 to 2.5 standard deviations about the
         mean; a quarter of them (9 of 33) where there are more than 256 features.
     loss
         "logistic", "hinge" or "squared_hinge".

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import run as model
 from stream_llsvm.kernels.members import additive as kernel
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.members.base import by_expert
 from stream_llsvm.members.cells import Cells
 from stream_llsvm.members.member import Parts, Shape, Views
@@ -82,9 +82,9 @@ class Additive(Cells):
         two = np.stack([weights[names, left], weights[names, left + 1]])
         blend = np.einsum("tk,kt...->t...", shares, two)
         of_features[..., names] = np.moveaxis(blend, 0, -1)
-        per_unit = (knots - 1) / (2 * Z_CLIP)
+        per_unit = (knots - 1) / (2 * Z_MOST)
         slopes[..., names] = np.moveaxis((two[1] - two[0]) * per_unit, 0, -1)
-        slopes[..., np.abs(z) >= Z_CLIP] = 0  # the curve is flat beyond its last knots
+        slopes[..., np.abs(z) >= Z_MOST] = 0  # the curve is flat beyond its last knots
         rest = by_expert(views["bias"].astype(np.float64))
         return Parts(by_expert(of_features), by_expert(slopes), rest)
 

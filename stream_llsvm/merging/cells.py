@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stream_llsvm.kernels.members import ferns as fern
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.merging.parts import Array, Part, by_weight, mean_of, shares_of
@@ -44,9 +44,9 @@ def _redrawn(part: Part) -> tuple[Array, Array]:
     if part.rescale.is_none:
         return mass, table
     width, knots = mass.shape
-    z = np.linspace(-Z_CLIP, Z_CLIP, knots)
+    z = np.linspace(-Z_MOST, Z_MOST, knots)
     old = part.rescale.factor[:, None] * z + part.rescale.offset[:, None]
-    place = np.clip((old + Z_CLIP) * (knots - 1) / (2 * Z_CLIP), 0, knots - 1)
+    place = np.clip((old + Z_MOST) * (knots - 1) / (2 * Z_MOST), 0, knots - 1)
     left = np.minimum(place.astype(np.int64), knots - 2)
     right = place - left
     rows = np.arange(width)[:, None]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from stream_llsvm.kernels.jit import Array, kernel
 from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.kernels.state import (
     COLUMNS,
     FIRST_EXPERT,
@@ -43,13 +43,13 @@ def hats(x: Array, at: Array, knots: int, cells: Array, shares: Array) -> int:
 
     A scaled value of exactly 0 is a missing one, or a constant: it says nothing, and touches none.
     """
-    per_unit = (knots - 1) / (2 * Z_CLIP)
+    per_unit = (knots - 1) / (2 * Z_MOST)
     n = 0
     for t in range(x.size):
         if x[t] == 0:
             continue
         i = at[t] if at.size > 0 else t
-        place = (x[t] + Z_CLIP) * per_unit
+        place = (x[t] + Z_MOST) * per_unit
         left = min(max(int(place), 0), knots - 2)
         share = min(max(place - left, 0.0), 1.0)
         cells[n], cells[n + 1] = i * knots + left, i * knots + left + 1

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.kernels.members import additive as kernel
-from stream_llsvm.kernels.scaling import Z_CLIP
+from stream_llsvm.kernels.scaling import Z_MOST
 from tests.kernels.alone import alone
 from tests.oracle_additive import hats
 from tests.oracle_compare import NOTHING, Kernels, additive, stream
@@ -46,12 +46,12 @@ def test_shares_are_hat_functions_that_sum_to_one(x: list[float], knots: int) ->
 
 def test_a_value_on_a_knot_is_that_knots_alone() -> None:
     knots = 8  # none of them lies at 0
-    places = np.linspace(-Z_CLIP, Z_CLIP, knots)
+    places = np.linspace(-Z_MOST, Z_MOST, knots)
     np.testing.assert_allclose(_shares(places.tolist(), knots), np.eye(knots), atol=1e-6)
 
 
 def test_beyond_the_last_knots_a_curve_is_flat() -> None:
-    assert np.array_equal(_shares([1e6, -1e6], 5), _shares([Z_CLIP, -Z_CLIP], 5))
+    assert np.array_equal(_shares([1e6, -1e6], 5), _shares([Z_MOST, -Z_MOST], 5))
 
 
 def test_a_score_is_the_sum_of_the_features_curves() -> None:
@@ -75,7 +75,7 @@ def test_between_knots_a_curve_is_straight_and_at_knots_it_bends() -> None:
     x = np.random.default_rng(0).uniform(-2, 2, size=(2_000, 1))
     kernels.rows(x, (np.abs(x[:, 0]) < 0.9).astype(np.int64))
     curve = []
-    for v in np.linspace(-Z_CLIP, Z_CLIP, 4 * (knots - 1) + 1):
+    for v in np.linspace(-Z_MOST, Z_MOST, 4 * (knots - 1) + 1):
         kernels.predict(np.array([v]))
         curve.append(kernels.scores[:, 0])
     bends = np.abs(np.diff(np.array(curve), 2, axis=0)).max(axis=1)
