@@ -26,7 +26,7 @@ kafka:
 	@$(PYTHON) tools/kafka_broker.py
 
 test: lint
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder
+	@$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(VENV)/.ready-test
 	@$(BIN)/ruff check .

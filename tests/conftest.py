@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -31,8 +31,6 @@ COMPILED_BY = (
     ("LocalSVMClassifier",),
     ("L3SVMClassifier", "PegasosClassifier"),
 )
-#: Who asks for one of these waits for a broker, and may stop it.
-KAFKA = {"broker", "kafka", "own_kafka"}
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -51,17 +49,23 @@ def pytest_sessionstart(session: pytest.Session) -> None:
                 getattr(stream_llsvm, name)().learn_one({"a": 1.0}, "yes")
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Keep a file's tests on one worker, and all that need Kafka on the same: they share a broker.
 
-    For ``--dist loadgroup``.
+    What a module sets up is then set up once. Files come in their order, the short ones last.
     """
-    if not item.config.pluginmanager.hasplugin("xdist"):
-        return
-    group = f"{item.path.parent.name}-{item.path.stem}"
-    if KAFKA.intersection(getattr(item, "fixturenames", ())):
-        group = "kafka"
-    item.add_marker(pytest.mark.xdist_group(group))
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Files(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return "kafka" if "kafka" in file.rpartition("/")[2] else file
+
+    if config.getvalue("dist") != "load":
+        return None  # somebody asked for another way
+    config.option.loadscopereorder = False
+    return Files(config, log)
 
 
 def without(reason: str) -> None:

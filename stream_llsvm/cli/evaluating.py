@@ -92,7 +92,7 @@ def evaluate(
     told = {"records": contents.records, "rejected": contents.rejected}
     if as_json:
         print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
-    else:
+    elif rows:  # none if it was interrupted at once
         _print_table(f"{data}: {contents.summary()}", rows)
     return code
 

@@ -72,8 +72,8 @@ def csv_file(path: Path, n: int, seed: int = 0) -> Path:
     return path
 
 
-def wait_for(what: Callable[[], Any], timeout: float = 60.0) -> None:
-    """Return when something has become true."""
+def wait_for(what: Callable[[], Any], timeout: float = 300.0) -> None:
+    """Return when something has become true; a process that compiles first takes its time."""
     end = time.monotonic() + timeout
     while not what():
         assert time.monotonic() < end, "it took too long"

@@ -98,7 +98,7 @@ def test_killed_again_and_again_the_model_is_the_same_to_the_bit(tmp_path: Path)
     to = tmp_path / "out.jsonl"
     more = ["--checkpoints", folder, "--to", to, "--every", 0, "--max-batch", 200]
     chance, killed = random.Random(7), 0
-    while killed < 5:
+    while killed < 3:  # tests/engine kills more often; here is the command around it
         size = to.stat().st_size if to.exists() else 0
         process = started(*arguments(data, *more))
         wait_for(partial(grown, to, size))  # it is learning
