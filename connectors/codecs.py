@@ -255,7 +255,10 @@ class Codec:
                 waiting += [(middle, stop), (start, middle)]
             else:
                 self._one_by_one(raws, start, stop, places, blanks, kept, rejected, parts)
-        here = places if len(kept) == len(raws) else [places[i] for i in kept]
+        here = places
+        if len(kept) < len(raws):
+            every = list(places)
+            here = [every[i] for i in kept]
         batch = Batch([], here, position, rejected=rejected)
         fill(batch, parts, self.numeric)
         if self.key is None:

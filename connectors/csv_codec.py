@@ -30,6 +30,8 @@ from stream_llsvm.connectors.flat.fields import IGNORED, KEY, LABEL, gather, set
 from stream_llsvm.connectors.flat.raws import Raws
 from stream_llsvm.values import show
 
+Reader = Callable[[bytes, str], NDArray[np.float64] | None]
+
 _MOST_LINES = 100
 _SIMPLE = ",;|\t"  # delimiters that are in no number
 
@@ -78,7 +80,7 @@ class CsvCodec(Codec):
         if self.key is not None:
             apart_as[self.key] = KEY
         self._roles = np.array([(columns | apart_as)[name] for name in names], dtype=np.int64)
-        self._read = self._reader()
+        self._read: Reader | None = None  # made when it is needed: pyarrow is slow to import
 
     def one(self, raw: bytes) -> Record | None:
         """Read one record; None for a blank line."""
@@ -113,6 +115,8 @@ class CsvCodec(Codec):
             return None
         try:
             text = block.decode()
+            if self._read is None:
+                self._read = self._reader()
             values = self._read(block, text)
         except ValueError:  # pyarrow's errors are ValueErrors too
             return None
@@ -157,7 +161,7 @@ class CsvCodec(Codec):
             texts = [line.split(by, at + 1)[at] for line in lines]
         return _plain_all(texts)
 
-    def _reader(self) -> Callable[[bytes, str], NDArray[np.float64] | None]:
+    def _reader(self) -> Reader:
         """Return what reads the features of a block: pyarrow if it is there, or else numpy."""
         columns = [i for i, _ in self._features]
         try:

@@ -62,13 +62,18 @@ class Raws(Sequence[bytes | None]):
     def __len__(self) -> int:
         return len(self.starts)
 
+    def __iter__(self) -> Iterator[bytes | None]:
+        return iter(self[:])
+
     @overload
     def __getitem__(self, index: int) -> bytes | None: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[bytes | None]: ...
     def __getitem__(self, index: int | slice) -> bytes | Sequence[bytes | None] | None:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+            block, ends = self.block, self.ends[index].tolist()
+            spans = zip(self.starts[index].tolist(), ends, strict=True)
+            return [None if start < 0 else block[start:end] for start, end in spans]
         start = int(self.starts[index])
         return None if start < 0 else self.block[start : int(self.ends[index])]
 

@@ -76,7 +76,8 @@ def test_fast_is_careful(parser: str, rows: list[str], ending: str) -> None:
     raws = [(row + ending).encode() for row in rows]
     codec = CsvCodec(NAMES, label="y", key="b" if rows and len(rows[0]) % 2 else None)
     once = decoded(codec, *raws)
-    assert codec._read.__name__ == ("by_arrow" if parser == "pyarrow" else "by_numpy")
+    if codec._read is not None:  # nothing but text has no need of it
+        assert codec._read.__name__ == ("by_arrow" if parser == "pyarrow" else "by_numpy")
     codec.fast = lambda raws: None  # type: ignore[method-assign]
     assert everything(decoded(codec, *raws)) == everything(once)
 
