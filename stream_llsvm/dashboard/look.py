@@ -6,13 +6,13 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.connectors.base import Batch, Rejected
+from stream_llsvm.connectors.base import Batch, Place, Rejected
 from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.recent import Recent
 from stream_llsvm.engine.checkpoints import Made
@@ -189,6 +189,25 @@ def recent_of(taken: Sequence[Taken], features: int) -> list[Recent]:
     return found[::-1]
 
 
+class _Later(Sequence[Place]):
+    """The later ones of some places that are made when they are asked for, and so are these."""
+
+    def __init__(self, places: Sequence[Place], first: int) -> None:
+        self._places, self._first = places, first
+
+    def __len__(self) -> int:
+        return len(self._places) - self._first
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Place]: ...
+    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        return self._places[self._first + range(len(self))[index]]
+
+
 def last_of(taken: Taken, most: int) -> Taken:
     """Return the last records of a batch, so that the others need not be kept.
 
@@ -200,7 +219,7 @@ def last_of(taken: Taken, most: int) -> Taken:
         return taken
     rest = Batch(
         batch.labels[first:],
-        list(batch.places[first:]),
+        _Later(batch.places, first) if not isinstance(batch.places, list) else batch.places[first:],
         batch.position,
         batch.names,
         None if batch.values is None else batch.values[first:].copy(),

@@ -75,8 +75,8 @@ class Plane:
         if not kept:
             return [None] * len(rows)
         places = self.of_values(np.stack(kept))
-        told = zip(places, np.isfinite(places).all(axis=1).tolist(), strict=True)
-        found = iter([place if finite else None for place, finite in told])
+        finite = np.asarray(np.isfinite(places).all(axis=1))
+        found = iter([p if fine else None for p, fine in zip(places, finite, strict=True)])
         return [None if row is None else next(found) for row in rows]
 
 

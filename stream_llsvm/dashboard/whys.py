@@ -14,7 +14,8 @@ from stream_llsvm.learners.base import LocalClassifier
 MOST = 8
 #: Contributions, values of the record, and voters that are listed.
 _PARTS, _VALUES, _VOTERS = 12, 40, 20
-#: Seconds of work that one look may do on them; one prediction is explained in any case.
+#: Seconds of work that one look may do on them; one prediction is explained in any case, and as
+#: many as it takes to fill the list.
 _TIME = 0.003
 
 
@@ -39,7 +40,8 @@ class Whys:
             key = one.record, one.place
             if one.prediction is None or key in done:
                 continue
-            if fresh and time.thread_time() - begin > _TIME:
+            full = len(fresh) + len(self._kept) >= MOST
+            if fresh and full and time.thread_time() - begin > _TIME:
                 break
             why = explained(model, one, member)
             if why is not None:

@@ -187,6 +187,7 @@ def test_recent_records_are_bounded_however_they_come() -> None:
             run.until(lambda frame: frame["status"]["records"] == 3_000)
             kept = run.page.monitor._recent
             assert sum(len(taken.batch) for taken in kept) - len(kept[0].batch) < _RECENT
+            assert max(len(taken.batch) for taken in kept) <= _RECENT
             run.until(lambda f: f["model"] and f["model"]["whys"][0]["record"] == 3_000)
 
 
