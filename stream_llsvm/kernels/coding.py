@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.search import smallest
 
 SOFTMAX, INVERSE_DISTANCE, RECONSTRUCTION = range(3)
 CODINGS = {
@@ -64,6 +65,32 @@ def nearest(
             worst = distance[k - 1]
     for j in range(k):
         distance[j] = max(distance[j], np.float32(0))
+
+
+@kernel
+def nearest_of_many(
+    products: Array,
+    facts: Array,
+    n_anchors: int,
+    x_norm: Real,
+    distances: Array,
+    least: Array,
+    some: Array,
+    near: Array,
+    distance: Array,
+    along: Array,
+) -> None:
+    """Do what ``nearest`` does, for so many anchors that sorting as they come is slow.
+
+    ``distances``, a number an anchor, and ``least`` and ``some``, a number a group, are scratch.
+    """
+    zooms, norms = facts[0, :n_anchors], facts[1, :n_anchors]
+    for j in range(n_anchors):
+        d = x_norm + norms[j] - 2 * zooms[j] * products[j]
+        distances[j] = max(d, np.float32(0))
+    smallest(distances[:n_anchors], least, some, near, distance[: near.size])
+    for j in range(near.size):
+        along[j] = zooms[near[j]] * products[near[j]]
 
 
 @kernel

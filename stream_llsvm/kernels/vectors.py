@@ -159,7 +159,7 @@ def _exponential(builder: Any, x: Any, lanes: int) -> Any:
     """Return exp(x) = 2^n exp(rest), with n whole and the rest within half of log 2."""
     kind, whole = ir.VectorType(ir.FloatType(), lanes), ir.VectorType(ir.IntType(32), lanes)
 
-    def number(value: float) -> Any:
+    def number(value: Any) -> Any:
         return ir.Constant(kind, [value] * lanes)
 
     def plus(to: Any, a: Any, b: Any) -> Any:

@@ -9,17 +9,45 @@ from hypothesis import strategies as st
 
 from stream_llsvm.kernels import coding
 from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
+from stream_llsvm.kernels.search import GROUPS
 from tests.kernels.alone import alone
 from tests.oracle_parts import Array, codes_at
 
 encode = alone(coding.encode)
 nearest = alone(coding.nearest)
+nearest_of_many = alone(coding.nearest_of_many)
 
 
 def _encode(coding: int, squared: Array, sharpness: float, spread: float) -> tuple[Array, Array]:
     code, pull = np.zeros((2, len(squared)), dtype=np.float32)
     encode(coding, squared.astype(np.float32), sharpness, spread, code, pull)
     return code.astype(float), pull.astype(float)
+
+
+@pytest.mark.parametrize(
+    ("born", "k"), [(1, 1), (8, 8), (9, 8), (30, 8), (128, 8), (300, 8), (300, 200)]
+)
+def test_among_many_the_same_are_found(born: int, k: int) -> None:
+    rng = np.random.default_rng(born)
+    zoom, stored = rng.uniform(0.5, 2, born + 3), rng.normal(size=(born + 3, 4))
+    x = rng.normal(size=4)
+    norms = (zoom**2) * (stored**2).sum(axis=1)
+    facts = np.array([zoom, norms], dtype=np.float32)
+    products = (stored @ x).astype(np.float32)
+    near, others = np.zeros((2, k), dtype=np.int64)
+    distance, along, distances, alongs = np.zeros((4, k + 1), dtype=np.float32)
+    x_norm = np.float32(x @ x)
+    nearest(products, facts, born, x_norm, near, distance, along)
+    nearest_of_many(
+        products, facts, born, x_norm, np.zeros(born + 3, dtype=np.float32),
+        np.zeros(GROUPS, dtype=np.float32), np.zeros(GROUPS, dtype=np.int64), others, distances,
+        alongs,
+    )  # fmt: skip
+    np.testing.assert_allclose(distances[:k], distance[:k], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(alongs[:k], along[:k], rtol=1e-5, atol=1e-6)
+    apart = np.diff(distance[:k], append=np.inf) > 1e-5
+    apart[1:] &= apart[:-1]
+    assert np.array_equal(near[apart], others[apart])
 
 
 @pytest.mark.parametrize("seed", range(5))

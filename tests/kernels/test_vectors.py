@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numba import njit
@@ -13,19 +15,22 @@ LENGTHS = (*range(20), 26, 31, 32, 33, 52, 100)
 BEYOND = 40
 
 
-@njit
-def added(out: Array, x: Array, factor: float) -> None:
+def _added(out: Array, x: Array, factor: float) -> None:
     vectors.add_multiple(out, x, factor)
 
 
-@njit
-def followed(w: Array, mean: Array, pace: Array, share: float, rate: float) -> None:
+def _followed(w: Array, mean: Array, pace: Array, share: float, rate: float) -> None:
     vectors.step_and_follow(w, mean, pace, share, rate)
 
 
-@njit
-def raised(out: Array, x: Array, top: float) -> None:
+def _raised(out: Array, x: Array, top: float) -> None:
     vectors.exponentials(out, x, top)
+
+
+# What numba says that this returns is not what it returns.
+added: Any = njit(_added)
+followed: Any = njit(_followed)
+raised: Any = njit(_raised)
 
 
 def _floats(n: int, seed: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import OWN
 
 # Its own part of its row of the plan.
@@ -45,4 +46,7 @@ LAYOUT = (
     ("sums", "f4", (3, "experts", "columns"), "scratch"),
     ("products", "f4", ("anchors",), "scratch"),
     ("gram", "f8", ("gram_rows", "gram_columns"), "scratch"),
+    ("distances", "f4", ("anchors",), "scratch"),
+    ("least", "f4", (GROUPS,), "scratch"),
+    ("some", "i8", (GROUPS,), "scratch"),
 )

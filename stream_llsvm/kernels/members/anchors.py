@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.coding import RECONSTRUCTION, encode, nearest
+from stream_llsvm.kernels.coding import RECONSTRUCTION, encode, nearest_of_many
 from stream_llsvm.kernels.jit import Array, kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.losses import pushes
@@ -61,6 +61,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
 from stream_llsvm.kernels.reconstruction import reconstruct
+from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import (
     COLUMNS,
     FIRST_EXPERT,
@@ -147,6 +148,9 @@ def run(
     products = floats(scratch, o[15], n_all)
     solved = k_all if row[CODING] == RECONSTRUCTION else 0
     gram = doubles(scratch, o[16], (solved, solved + 1))
+    distances = floats(scratch, o[17], n_all)
+    least = floats(scratch, o[18], GROUPS)
+    some = integers(scratch, o[19], GROUPS)
     distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
     push, step, etas = sums[0], sums[1], sums[2]
     averaged = experts == 2 * rungs
@@ -166,7 +170,10 @@ def run(
             k = min(k_all, born)
             if k > 0:
                 scores_of(positions[:born], x, at, products)
-                nearest(products, facts, born, x_norm, near[:k], distance, along)
+                nearest_of_many(
+                    products, facts, born, x_norm, distances, least, some, near[:k], distance,
+                    along,
+                )  # fmt: skip
                 spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
                 if solved > 0:
                     reconstruct(positions, facts, near[:k], along, x_norm, gram, code[:k])
