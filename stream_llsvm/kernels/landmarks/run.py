@@ -6,8 +6,7 @@ x belongs to the cluster k whose centre is nearest, and to no other. The landmar
 all clusters, and so is the bias b (one a class). Clusters are found by online k-means among the
 records as they are, landmarks are a fair sample of them or their principal components.
 
-It is compiled on its own: nobody who does not use it pays for it. ``lanes.py`` calls it between
-the stages of ``kernels/run.py``, for a chunk of rows that is scaled already.
+It is a guest, see ``guests.py``: nobody who does not use it pays for it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.coding import nearest
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.landmarks.principal import follow_components, orthonormal, turn_to
 from stream_llsvm.kernels.landmarks.projection import (
     PRINCIPAL,
@@ -26,33 +25,26 @@ from stream_llsvm.kernels.landmarks.projection import (
     project,
 )
 from stream_llsvm.kernels.linear import scores_of
-from stream_llsvm.kernels.local.run import GUESTS
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS
 from stream_llsvm.kernels.members.anchor_steps import place, shift
 from stream_llsvm.kernels.members.cells import AVERAGE_FLOOR, STEPS, follow, score_cells
-from stream_llsvm.kernels.mixer import AWAKE, MEMBER_FACTS
 from stream_llsvm.kernels.state import (
-    CHUNK,
     COLUMNS,
-    EXPERTS,
     FIRST_EXPERT,
     FIRST_SECTION,
-    KIND,
-    LANE,
     LOSS,
     MULTICLASS,
     OWN,
     OWN_EXPERTS,
-    OWN_LANE,
     RUNGS,
     WIDTH,
 )
 from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
-LANDMARKS_KIND = GUESTS + 1
-
 CLUSTERS, LANDMARKS, DIRECTIONS, PROJECTION, CHOICE, PAUSE = range(OWN, OWN + 6)
+# The RBF's width, and the penalty on weights.
+BELL, L2 = range(2)
 # Records learned, clusters, landmarks, the usual squared distance, records that landmarks stand
 # for, whether clusters and landmarks rest, components found, and when they are next made landmarks.
 SEEN, BORN, HELD, SPREAD, OFFERED, RESTING, FOUND, NEXT = range(8)
@@ -64,12 +56,9 @@ SLOWEST = 0.001
 #: Records between two times that components become landmarks: half of all so far, at most so many.
 LONGEST = 8_192
 
-# Of row 0's sections: what the first stage leaves for the members, and where scores go.
-_MEMBERS, _Z, _STARTS, _LESSONS, _SCORES = 3, 7, 8, 9, 10
-
 LAYOUT = (
     ("settings", "f8", ("settings",), "state"),
-    ("bell", "f8", (1,), "state"),
+    ("form", "f8", (2,), "state"),
     ("running", "f8", (8,), "state"),
     ("source", "i8", (1,), "state"),
     ("positions", "f4", ("clusters", "width"), "state"),
@@ -90,28 +79,6 @@ LAYOUT = (
     ("turn", "f4", ("directions", "directions"), "scratch"),
     ("turned", "f4", ("directions", "experts", "columns"), "scratch"),
 )
-
-
-@entry
-def run_landmarks(
-    state: Array, scratch: Array, plan: Array, columns: Array, labels: Array, importance: Array
-) -> None:
-    """Let the landmarks members of this lane score a chunk of rows and learn it."""
-    o = plan[0, FIRST_SECTION:]
-    members = plan.shape[0] - 1
-    facts = doubles(state, o[_MEMBERS], (MEMBER_FACTS, members))
-    chunk, width = plan[0, CHUNK], plan[0, WIDTH]
-    z = floats(scratch, o[_Z], chunk * width)
-    starts = integers(scratch, o[_STARTS], chunk + 1)
-    lessons = integers(scratch, o[_LESSONS], chunk)
-    scores = floats(scratch, o[_SCORES], (chunk, plan[0, EXPERTS], plan[0, COLUMNS]))
-    for member in range(1, plan.shape[0]):
-        own = plan[member, KIND] == LANDMARKS_KIND and plan[member, OWN_LANE] == plan[0, LANE]
-        if own and facts[AWAKE, member - 1] > 0:
-            run(
-                state, scratch, plan, member, z, columns, starts, lessons[: labels.size],
-                importance, scores,
-            )  # fmt: skip
 
 
 @kernel
@@ -135,7 +102,7 @@ def run(
     wide = experts * columns
     o = row[FIRST_SECTION:]
     settings = doubles(state, o[0], STEPS + rungs)
-    bell = doubles(state, o[1], 1)
+    form = doubles(state, o[1], 2)
     running = doubles(state, o[2], 8)
     source = integers(state, o[3], 1)
     positions = floats(state, o[4], (clusters, width))
@@ -171,7 +138,7 @@ def run(
         k, n = max(0, near[0]), held if born > 0 else 0
         found[1] = n
         apart = project(
-            row[PROJECTION], landmarks[:n], norms, x, at, x_norm, bell[0], running[SPREAD],
+            row[PROJECTION], landmarks[:n], norms, x, at, x_norm, form[BELL], running[SPREAD],
             shares[:n],
         )  # fmt: skip
         score_cells(weights[k], bias, cells[:n], shares, out)
@@ -180,7 +147,7 @@ def run(
         running[SEEN] += 1
         step(
             row, columns, settings, bias, weights[k], facts, k, shares[:n], running[SEEN],
-            labels[q], importance[q], out, sums[0], sums[1],
+            labels[q], importance[q], form[L2], out, sums[0], sums[1],
         )  # fmt: skip
         if running[RESTING] > 0:
             continue
@@ -251,11 +218,15 @@ def cluster(
 @kernel
 def step(
     row: Array, columns: int, settings: Array, bias: Array, weights: Array, facts: Array, k: int,
-    shares: Array, seen: Real, label: int, importance: Real, out: Array, push: Array, pace: Array,
+    shares: Array, seen: Real, label: int, importance: Real, l2: Real, out: Array, push: Array,
+    pace: Array,
 ) -> None:  # fmt: skip
     """One step on the cluster's machine and the common bias, then on their averages.
 
-    As in ``members/cells.py`` it is divided by the record's own energy, 1 + sum_p mu_p^2.
+    Of theta only the cluster's own row moves, by mu: at its optimum it is a sum of such steps over
+    the cluster's records, L3(7), of lengths from 0 to c / m, L3(9), which cancel for the bias that
+    all clusters share, L3(8). As in ``members/cells.py`` it is divided by the record's own energy,
+    1 + sum_p mu_p^2.
     """
     rungs = row[RUNGS]
     half, averaged = rungs * columns, row[OWN_EXPERTS] == 2 * rungs
@@ -275,5 +246,12 @@ def step(
         return
     facts[MASS, k] += importance
     rate = min(1.0, importance * max(slowest, 1 / (1 + facts[MASS, k])))
+    if l2 > 0:
+        for r in range(rungs):
+            eta = importance * settings[STEPS + r] / energy
+            kept = np.float32(1 - min(0.5, eta * l2))
+            for p in range(shares.size):
+                for u in range(r * columns, (r + 1) * columns):
+                    weights[p, u] *= kept
     for p in range(shares.size):
         follow(weights[p], pace, shares[p], rate, half, averaged)
