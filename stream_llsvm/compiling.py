@@ -42,4 +42,4 @@ def _missing(kernel: Any) -> bool:
     """Whether this process has to compile it."""
     if kernel.signatures:
         return False
-    return not any(Path(kernel.stats.cache_path).glob(f"run.{kernel.__name__}-*.nbc"))
+    return not any(Path(kernel.stats.cache_path).glob(f"*.{kernel.__name__}-*.nbc"))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.budget import run as kernel
 from stream_llsvm.kernels.budget.maintenance import MERGING, POWER
+from stream_llsvm.kernels.state import BUDGET_KIND
 from stream_llsvm.members.base import Stepping
 from stream_llsvm.members.member import Parts, Shape, Views
 
@@ -36,7 +37,7 @@ class Budgeted(Stepping):
     steps: tuple[float, ...] = WIDTHS
     averaged: bool = False
 
-    kind = kernel.BUDGET_KIND
+    kind = BUDGET_KIND
     layout = kernel.LAYOUT
 
     @property

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.landmarks import run as kernel
 from stream_llsvm.kernels.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS, ZOOM
+from stream_llsvm.kernels.state import LANDMARKS_KIND
 from stream_llsvm.kmeans import kmeans
 from stream_llsvm.members.base import by_expert
 from stream_llsvm.members.cells import Cells
@@ -37,7 +38,7 @@ class Landmarks(Cells):
     steps: tuple[float, ...] = (1.0, 10.0)
     seed: int = 0
 
-    kind = kernel.LANDMARKS_KIND
+    kind = LANDMARKS_KIND
     layout = kernel.LAYOUT
 
     @property

@@ -22,6 +22,7 @@ from stream_llsvm.kernels.local.window import (
     STAMP,
     WORTH,
 )
+from stream_llsvm.kernels.state import LOCAL_KIND
 from stream_llsvm.members.base import Plain
 from stream_llsvm.members.member import Parts, Shape, Views
 
@@ -55,7 +56,7 @@ class LocalMachines(Plain):
     floats: int = FLOATS
     tolerance: float = TOLERANCE
 
-    kind = kernel.LOCAL_KIND
+    kind = LOCAL_KIND
     layout = kernel.LAYOUT
 
     @property

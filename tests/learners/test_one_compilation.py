@@ -15,9 +15,7 @@ import pyarrow as pa
 import pytest
 
 from stream_llsvm import load_model
-from stream_llsvm.kernels.budget.run import run_budget
-from stream_llsvm.kernels.landmarks.run import run_landmarks
-from stream_llsvm.kernels.local.run import run_guests
+from stream_llsvm.kernels.guests import GUEST_KERNELS
 from stream_llsvm.kernels.run import run
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
 from stream_llsvm.learners.base import LocalClassifier
@@ -48,7 +46,7 @@ BATCHES: dict[str, Any] = {
 
 
 def compiled() -> list[int]:
-    entries = (run, run_guests, run_landmarks, run_budget, observe_rows, scale_rows)
+    entries = (run, *GUEST_KERNELS.values(), observe_rows, scale_rows)
     return [len(entry.signatures) for entry in entries]
 
 

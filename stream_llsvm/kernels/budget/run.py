@@ -12,7 +12,7 @@ own, learned on its own error; the mixer finds out which to believe. Each width'
 one before to the fourth power. The widest one's gamma is relative to the usual squared distance
 between records and support vectors, which is measured on the first records and then stands.
 
-It is compiled on its own: nobody who does not use it pays for it.
+It is a guest, see ``guests.py``: nobody who does not use it pays for it.
 """
 
 from __future__ import annotations
@@ -20,30 +20,21 @@ from __future__ import annotations
 import math
 
 from stream_llsvm.kernels.budget.maintenance import MERGING, merge, weakest
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.landmarks.projection import become
-from stream_llsvm.kernels.landmarks.run import LANDMARKS_KIND
 from stream_llsvm.kernels.linear import copy_to, scores_of
 from stream_llsvm.kernels.losses import pushes
-from stream_llsvm.kernels.mixer import AWAKE, MEMBER_FACTS
 from stream_llsvm.kernels.state import (
-    CHUNK,
     COLUMNS,
-    EXPERTS,
     FIRST_EXPERT,
     FIRST_SECTION,
-    KIND,
-    LANE,
     LOSS,
     MULTICLASS,
     OWN,
     OWN_EXPERTS,
-    OWN_LANE,
     WIDTH,
 )
-from stream_llsvm.kernels.views import doubles, flat, floats, integers
-
-BUDGET_KIND = LANDMARKS_KIND + 1
+from stream_llsvm.kernels.views import doubles, flat, floats
 
 VECTORS, MAINTENANCE = range(OWN, OWN + 2)
 # Settings: the penalty, how far the first steps are shortened, gamma (0: found) and its factor.
@@ -55,9 +46,6 @@ SEEN, HELD, MADE, SPREAD = range(4)
 YOUNG = 20
 #: So many records say what distance is usual.
 SETTLED = 500
-
-# Of row 0's sections: what the first stage leaves for the members, and where scores go.
-_MEMBERS, _Z, _STARTS, _LESSONS, _SCORES = 3, 7, 8, 9, 10
 
 LAYOUT = (
     ("settings", "f8", (4,), "state"),
@@ -72,28 +60,6 @@ LAYOUT = (
     ("push", "f4", ("experts", "columns"), "scratch"),
     ("sums", "f8", ("experts", 3), "scratch"),
 )
-
-
-@entry
-def run_budget(
-    state: Array, scratch: Array, plan: Array, columns: Array, labels: Array, importance: Array
-) -> None:
-    """Let the budget members of this lane score a chunk of rows and learn it."""
-    o = plan[0, FIRST_SECTION:]
-    members = plan.shape[0] - 1
-    facts = doubles(state, o[_MEMBERS], (MEMBER_FACTS, members))
-    chunk, width = plan[0, CHUNK], plan[0, WIDTH]
-    z = floats(scratch, o[_Z], chunk * width)
-    starts = integers(scratch, o[_STARTS], chunk + 1)
-    lessons = integers(scratch, o[_LESSONS], chunk)
-    scores = floats(scratch, o[_SCORES], (chunk, plan[0, EXPERTS], plan[0, COLUMNS]))
-    for member in range(1, plan.shape[0]):
-        own = plan[member, KIND] == BUDGET_KIND and plan[member, OWN_LANE] == plan[0, LANE]
-        if own and facts[AWAKE, member - 1] > 0:
-            run(
-                state, scratch, plan, member, z, columns, starts, lessons[: labels.size],
-                importance, scores,
-            )  # fmt: skip
 
 
 @kernel

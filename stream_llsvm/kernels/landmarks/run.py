@@ -6,8 +6,7 @@ x belongs to the cluster k whose centre is nearest, and to no other. The landmar
 all clusters, and so is the bias b (one a class). Clusters are found by online k-means among the
 records as they are, landmarks are a fair sample of them or their principal components.
 
-It is compiled on its own: nobody who does not use it pays for it. ``lanes.py`` calls it between
-the stages of ``kernels/run.py``, for a chunk of rows that is scaled already.
+It is a guest, see ``guests.py``: nobody who does not use it pays for it.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.coding import nearest
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.landmarks.principal import follow_components, orthonormal, turn_to
 from stream_llsvm.kernels.landmarks.projection import (
     PRINCIPAL,
@@ -26,31 +25,22 @@ from stream_llsvm.kernels.landmarks.projection import (
     project,
 )
 from stream_llsvm.kernels.linear import scores_of
-from stream_llsvm.kernels.local.run import GUESTS
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS
 from stream_llsvm.kernels.members.anchor_steps import place, shift
 from stream_llsvm.kernels.members.cells import AVERAGE_FLOOR, STEPS, follow, score_cells
-from stream_llsvm.kernels.mixer import AWAKE, MEMBER_FACTS
 from stream_llsvm.kernels.state import (
-    CHUNK,
     COLUMNS,
-    EXPERTS,
     FIRST_EXPERT,
     FIRST_SECTION,
-    KIND,
-    LANE,
     LOSS,
     MULTICLASS,
     OWN,
     OWN_EXPERTS,
-    OWN_LANE,
     RUNGS,
     WIDTH,
 )
 from stream_llsvm.kernels.views import doubles, flat, floats, integers
-
-LANDMARKS_KIND = GUESTS + 1
 
 CLUSTERS, LANDMARKS, DIRECTIONS, PROJECTION, CHOICE, PAUSE = range(OWN, OWN + 6)
 # Records learned, clusters, landmarks, the usual squared distance, records that landmarks stand
@@ -63,9 +53,6 @@ CLUSTER_FLOOR = 0.01
 SLOWEST = 0.001
 #: Records between two times that components become landmarks: half of all so far, at most so many.
 LONGEST = 8_192
-
-# Of row 0's sections: what the first stage leaves for the members, and where scores go.
-_MEMBERS, _Z, _STARTS, _LESSONS, _SCORES = 3, 7, 8, 9, 10
 
 LAYOUT = (
     ("settings", "f8", ("settings",), "state"),
@@ -90,28 +77,6 @@ LAYOUT = (
     ("turn", "f4", ("directions", "directions"), "scratch"),
     ("turned", "f4", ("directions", "experts", "columns"), "scratch"),
 )
-
-
-@entry
-def run_landmarks(
-    state: Array, scratch: Array, plan: Array, columns: Array, labels: Array, importance: Array
-) -> None:
-    """Let the landmarks members of this lane score a chunk of rows and learn it."""
-    o = plan[0, FIRST_SECTION:]
-    members = plan.shape[0] - 1
-    facts = doubles(state, o[_MEMBERS], (MEMBER_FACTS, members))
-    chunk, width = plan[0, CHUNK], plan[0, WIDTH]
-    z = floats(scratch, o[_Z], chunk * width)
-    starts = integers(scratch, o[_STARTS], chunk + 1)
-    lessons = integers(scratch, o[_LESSONS], chunk)
-    scores = floats(scratch, o[_SCORES], (chunk, plan[0, EXPERTS], plan[0, COLUMNS]))
-    for member in range(1, plan.shape[0]):
-        own = plan[member, KIND] == LANDMARKS_KIND and plan[member, OWN_LANE] == plan[0, LANE]
-        if own and facts[AWAKE, member - 1] > 0:
-            run(
-                state, scratch, plan, member, z, columns, starts, lessons[: labels.size],
-                importance, scores,
-            )  # fmt: skip
 
 
 @kernel

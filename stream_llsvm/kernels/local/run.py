@@ -5,15 +5,14 @@
     else one small SVM for each class among them                LAS(1), LAS section III
     metric "megm": all this in a space mapped by A              LAS Algorithm 1
 
-It is compiled on its own: nobody who does not use it pays for it. ``lanes.py`` calls it between
-the stages of ``kernels/run.py``, for a chunk of rows that is scaled already.
+It is a guest, see ``guests.py``: nobody who does not use it pays for it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.local.cache import (
     MACHINES,
@@ -47,27 +46,16 @@ from stream_llsvm.kernels.local.window import (
     search,
 )
 from stream_llsvm.kernels.metric import learn_metric, lesson
-from stream_llsvm.kernels.mixer import AWAKE, MEMBER_FACTS
 from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import (
-    CHUNK,
     CLASSES,
     COLUMNS,
-    EXPERTS,
     FIRST_EXPERT,
     FIRST_SECTION,
-    KIND,
-    LANE,
     OWN,
-    OWN_EXPERTS,
-    OWN_LANE,
     WIDTH,
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
-
-#: Kinds from here on have an entry of their own: the one kernel knows nothing of them.
-GUESTS = 100
-LOCAL_KIND = GUESTS
 
 WINDOW, MAP, KERNEL, WAY, MOST_NEAR, MOST_MACHINES, ENTRIES, PAUSE, PERIOD = range(OWN, OWN + 9)
 PER_DOUBLING, COST, SIGMA, TOLERANCE = range(4)
@@ -78,9 +66,6 @@ FRESH, FOUND, HIT, SOLVED = range(4)
 PUPILS = 20
 YOUNG = 20
 SPREAD_RATE = 0.001
-
-# Of row 0's sections: what the first stage leaves for the members, and where scores go.
-_MEMBERS, _Z, _STARTS, _LESSONS, _SCORES = 3, 7, 8, 9, 10
 
 LAYOUT = (
     ("settings", "f8", (4,), "state"),
@@ -115,28 +100,6 @@ LAYOUT = (
     ("kept", "f4", ("columns",), "scratch"),
     ("rows", "f4", (2, "width"), "scratch"),
 )
-
-
-@entry
-def run_guests(
-    state: Array, scratch: Array, plan: Array, columns: Array, labels: Array, importance: Array
-) -> None:
-    """Let the local members of this lane score a chunk of rows and learn it."""
-    o = plan[0, FIRST_SECTION:]
-    members = plan.shape[0] - 1
-    facts = doubles(state, o[_MEMBERS], (MEMBER_FACTS, members))
-    chunk, width = plan[0, CHUNK], plan[0, WIDTH]
-    z = floats(scratch, o[_Z], chunk * width)
-    starts = integers(scratch, o[_STARTS], chunk + 1)
-    lessons = integers(scratch, o[_LESSONS], chunk)
-    scores = floats(scratch, o[_SCORES], (chunk, plan[0, EXPERTS], plan[0, COLUMNS]))
-    for member in range(1, plan.shape[0]):
-        own = plan[member, KIND] == LOCAL_KIND and plan[member, OWN_LANE] == plan[0, LANE]
-        if own and plan[member, OWN_EXPERTS] > 0 and facts[AWAKE, member - 1] > 0:
-            run(
-                state, scratch, plan, member, z, columns, starts, lessons[: labels.size],
-                importance, scores,
-            )  # fmt: skip
 
 
 @kernel

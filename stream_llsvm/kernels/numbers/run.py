@@ -1,6 +1,6 @@
 """LL-SVM for numbers: the anchors' machines, learned by a regression's loss.
 
-    H(x) = sum_j gamma_j(x) (W_j . x + b_j),    W_j += eta push gamma_j x,    LL(8), LL(11, 12)
+    H(x) = sum_j gamma_j(x) (W_j . x + b_j),    W_j += eta push gamma_j x,    LL(8), LL(11), LL(12)
 
 where push = -d loss / d H. Codes, machines, and how anchors follow the records are those of
 ``members/anchors.py``. The target is brought to mean 0 and variance 1 as the features are. A step
@@ -202,7 +202,7 @@ def run_numbers(
             if any_push:
                 descend(
                     a, code[j], etas, push, raw_scale, keep, gain, weights, biases, averaged, x,
-                    at, step,
+                    at, step, 1.0,
                 )  # fmt: skip
         t = running[SEEN] - 1
         weaken(LADDER, t, settings, etas, raw_scale, keep, gain, weights, biases, 1, averaged)
