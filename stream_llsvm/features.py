@@ -127,7 +127,7 @@ class FeatureSpace:
     def __len__(self) -> int:
         return len(self._columns)
 
-    def __reduce__(self) -> tuple[type[FeatureSpace], tuple[tuple[Hashable, ...]]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.names,)
 
     @property
@@ -136,6 +136,17 @@ class FeatureSpace:
         if self._names is None:
             self._names = tuple(self._columns)
         return self._names
+
+    def renamed(self, names: Iterable[Hashable]) -> FeatureSpace:
+        """Return a space like this with other names.
+
+        Parameters
+        ----------
+        names
+            The names, in column order.
+
+        """
+        return FeatureSpace(names)
 
     def unknown(self, names: Iterable[Hashable]) -> list[Any]:
         """Return the names that are not known, each once, in the canonical order.

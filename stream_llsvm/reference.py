@@ -299,9 +299,13 @@ def problem_of(model: AnchorClassifier, X: Any) -> Problem:
     scale_rows(
         statistics, memory.standardize, rows.values.reshape(-1), rows.columns, rows.starts, z
     )
+    seen = z
+    if views["mapped"].size > 0:  # LL(16): codes of x, machines on phi(x)
+        mapped = views["mapped"][:width] > 0
+        seen, z = np.where(mapped, 0, z), np.where(mapped, z, 0)
     facts = views["facts"].astype(np.float64)
     anchors = facts[0, :born, None] * views["positions"][:born, :width].astype(np.float64)
-    codes = _codes_at(model, z.astype(np.float64), anchors, float(views["running"][1]))
+    codes = _codes_at(model, seen.astype(np.float64), anchors, float(views["running"][1]))
     raw = views["raw_scale"][0] * views["weights"][:born, 0, 0].astype(np.float64)
     if raw.shape[-1] == 0:
         raw = np.zeros((*raw.shape[:-1], width))

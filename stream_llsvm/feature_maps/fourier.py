@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.learners.options import number, whole
+from stream_llsvm.feature_maps.base import Made
+from stream_llsvm.options import number, whole
 from stream_llsvm.values import as_number
 
 #: Directions are kept for so many names; those of others are drawn each time.
@@ -63,13 +64,35 @@ class FourierFeatures(base.Transformer):
             The record. What is missing counts as 0.
 
         """
+        return dict(enumerate(self.map_one({name: as_number(name, v) for name, v in x.items()})))
+
+    def made_of(self, names: Iterable[Hashable]) -> list[Made]:
+        """Return what it makes of any record: the cosines, each of all features.
+
+        Parameters
+        ----------
+        names
+            The features.
+
+        """
+        return [(None, j) for j in range(self.n_components)]
+
+    def map_one(self, x: Mapping[Any, float]) -> list[float]:
+        """Return the cosines of a record, in the order of `made_of`.
+
+        Parameters
+        ----------
+        x
+            The record. What is missing counts as 0.
+
+        """
         angle = self._phases.copy()
         for name in sorted(x, key=repr):  # so that sums are the same to the bit
-            value = as_number(name, x[name])
+            value = x[name]
             if value != 0 and not math.isnan(value):
                 angle += value * self._direction(name)
-        cosines = math.sqrt(2 / self.n_components) * np.cos(angle)
-        return dict(enumerate(cosines.tolist()))
+        cosines: list[float] = (math.sqrt(2 / self.n_components) * np.cos(angle)).tolist()
+        return cosines
 
     def _direction(self, name: Hashable) -> NDArray[np.float64]:
         direction = self._kept.get(name)

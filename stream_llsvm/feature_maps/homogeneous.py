@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.learners.options import choice, number, whole
+from stream_llsvm.feature_maps.base import Made
+from stream_llsvm.options import choice, number, whole
 from stream_llsvm.values import as_number
 
 Array = NDArray[np.float64]
@@ -94,15 +95,41 @@ class HomogeneousKernelMap(base.Transformer):
         found: dict[Any, float] = {}
         for name, given in x.items():
             value = as_number(name, given)
-            if value == 0 or math.isnan(value):
-                continue
-            root = math.copysign(math.sqrt(abs(value)), value)
-            phase = self._waves * math.log(abs(value))
-            cosines = (root * self._heights * np.cos(phase)).tolist()
-            sines = (root * self._heights * np.sin(phase)).tolist()
-            found[f"{name}:0"] = root * self._level
-            for j, (c, s) in enumerate(zip(cosines, sines, strict=True)):
-                found[f"{name}:{2 * j + 1}"], found[f"{name}:{2 * j + 2}"] = c, s
+            if value != 0 and not math.isnan(value):
+                found.update((f"{name}:{j}", v) for j, v in enumerate(self._features_of(value)))
+        return found
+
+    def made_of(self, names: Iterable[Hashable]) -> list[Made]:
+        """Return what it makes of records that name these features: 2 n + 1 of each.
+
+        Parameters
+        ----------
+        names
+            The features.
+
+        """
+        return [(name, j) for name in names for j in range(2 * self.order + 1)]
+
+    def map_one(self, x: Mapping[Any, float]) -> list[float]:
+        """Return phi of a record, in the order of `made_of`; NaN for what has no value.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        return [v for value in x.values() for v in self._features_of(value)]
+
+    def _features_of(self, value: float) -> list[float]:
+        if value == 0:
+            return [0.0] * (2 * self.order + 1)
+        root = math.copysign(math.sqrt(abs(value)), value)
+        logarithm = math.log(abs(value))
+        found = [root * self._level]
+        for wave, height in zip(self._waves.tolist(), self._heights.tolist(), strict=True):
+            found.append(root * height * math.cos(wave * logarithm))
+            found.append(root * height * math.sin(wave * logarithm))
         return found
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.feature_maps.base import Made
 from stream_llsvm.features import FeatureSpace
-from stream_llsvm.learners.options import number, whole
+from stream_llsvm.options import number, whole
 
 Array = NDArray[np.float64]
 
@@ -110,6 +111,33 @@ class OnlineNystroem(base.Transformer):
         rest = self._landmarks - row
         values = np.exp(-self.gamma * (rest * rest).sum(axis=1) - self.gamma * self._beyond)
         return dict(enumerate((self._root @ values).tolist()))
+
+    def made_of(self, names: Iterable[Hashable]) -> list[Made]:
+        """Return what it makes of any record: one feature a landmark, each of all features.
+
+        Parameters
+        ----------
+        names
+            The features.
+
+        """
+        if len(self._landmarks) == 0:
+            raise ValueError(
+                "this OnlineNystroem has no landmarks yet, and a classifier takes a map as it is: "
+                "let it learn some records first"
+            )
+        return [(None, j) for j in range(len(self._landmarks))]
+
+    def map_one(self, x: Mapping[Any, float]) -> list[float]:
+        """Return K^(-1/2) k(x), in the order of `made_of`.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        return list(self.transform_one(x).values())
 
     def _dense(self, x: Mapping[Any, Any]) -> Array:
         """Return the values of the known features; notes how far away the rest of them puts x."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from inspect import cleandoc
+from typing import Any
 
+from stream_llsvm.explain import Explanation
+from stream_llsvm.feature_maps.saving import to_plain
+from stream_llsvm.feature_maps.space import MappedSpace
 from stream_llsvm.kernels.coding import CODINGS
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.kernels.members.anchors import LADDER as LADDER_SCHEDULE
 from stream_llsvm.kernels.members.anchors import PAPER_SAPL
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.mapping import CODE_IN, checked_map, unmapped
 from stream_llsvm.learners.options import choice, number, whole
 from stream_llsvm.members.anchors import LADDER, Anchors
 from stream_llsvm.members.member import Member
@@ -57,6 +63,16 @@ class AnchorClassifier(LocalClassifier):
         would take it beyond is refused.
     seed
         For the random order of `warm_start`. Learning from a stream uses no random numbers.
+    feature_map
+        None, or a map phi on which the machines are learned instead of on the record itself,
+        LL(16, 17): a `HomogeneousKernelMap` (then this is the paper's locally additive SVM),
+        `FourierFeatures`, or an `OnlineNystroem` that has learned its landmarks. The map is taken
+        as it is and does not change any more. Not for `LCCClassifier` and `CSVMClassifier`.
+    code_in
+        Only with a feature map: whether anchors and codes are in the "input" space or in the
+        "feature" space, LL section 3.2. With "input" the model's columns are those of x and those
+        of phi(x), with "feature" the latter only; `features` lists them as ("phi", feature,
+        number).
 
     """
 
@@ -83,6 +99,8 @@ class AnchorClassifier(LocalClassifier):
         multiclass: str = "crammer_singer",
         max_mb: int = 1_024,
         seed: int = 0,
+        feature_map: Any = None,
+        code_in: str = "input",
     ) -> None:
         self.n_anchors = whole("n_anchors", n_anchors, 1, 100_000)
         self.n_neighbors = whole("n_neighbors", n_neighbors, 1, 1_000)
@@ -97,7 +115,12 @@ class AnchorClassifier(LocalClassifier):
         self.skip = whole("skip", skip, 1, 10**6)
         self.loss = choice("loss", loss, LOSSES)
         self.multiclass = choice("multiclass", multiclass, MULTICLASS)
+        self.feature_map = checked_map(feature_map)
+        self.code_in = choice("code_in", code_in, CODE_IN)
         super().__init__(standardize, max_mb, seed)
+        if self.feature_map is not None:
+            # A copy: what the user's own learns later must not change what was learned here.
+            self._features = MappedSpace(copy.deepcopy(self.feature_map), code_in == "input")
         if coding == "reconstruction" and self._supervised_anchors:
             raise ValueError(
                 'coding="reconstruction" has no supervised anchor step: use LLSVMClassifier, or '
@@ -142,5 +165,39 @@ class AnchorClassifier(LocalClassifier):
                 l2=self.l2,
                 t0=self.t0,
                 skip=self.skip,
+                mapped=self.feature_map is not None and self.code_in == "input",
             ),
         )
+
+    def _make_room(self, names: Iterable[Hashable], labels: Iterable[Hashable]) -> None:
+        """Know these features and labels, and which columns are the map's."""
+        super()._make_room(names, labels)
+        if isinstance(self._features, MappedSpace) and self._features.keeps_x:
+            assert self._memory is not None
+            self._memory.views(1)["mapped"][: len(self._features)] = self._features.mapped
+
+    def _saved_params(self) -> dict[str, Any]:
+        """Return the options as plain values, from which the model can be made again."""
+        params = super()._saved_params()
+        if isinstance(self._features, MappedSpace):
+            return params | {"feature_map": to_plain(self._features.map)}
+        # Without a map a file is as it was before there were any, for those who read it.
+        return {name: v for name, v in params.items() if name not in ("feature_map", "code_in")}
+
+    def explain_one(self, x: Mapping[Any, Any], label: Hashable | None = None) -> Explanation:
+        """Take the prediction for a record apart into what each feature contributes.
+
+        What a feature map makes of a feature counts as that feature's; what it makes of all of
+        them together (Fourier features, landmarks) is in the bias.
+
+        Parameters
+        ----------
+        x
+            The record.
+        label
+            The label whose score is to be explained; the predicted one if None.
+
+        """
+        told = super().explain_one(x, label)
+        space = self._features
+        return unmapped(told, space.map, x) if isinstance(space, MappedSpace) else told

@@ -247,7 +247,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         memory = self._memory
         return {
             "class": type(self).__name__,
-            "params": self._get_params(),
+            "params": self._saved_params(),
             "features": self._features.names,
             "labels": self._labels.labels,
             "width": 0 if memory is None else memory.width,

@@ -43,6 +43,12 @@ class GrowingModel(abc.ABC):
     def _threads(self) -> int:
         return 1
 
+    def _saved_params(self) -> dict[str, Any]:
+        """Return the options as plain values, from which the model can be made again."""
+        own: Any = self
+        params: dict[str, Any] = own._get_params()
+        return params
+
     @property
     def classes(self) -> tuple[Any, ...]:
         """The labels seen so far, in order of appearance."""
@@ -110,7 +116,7 @@ class GrowingModel(abc.ABC):
     def _restore(self, payload: Mapping[str, Any]) -> None:
         """Take over a saved state; raises ModelFileError if it is not one of this model's."""
         features, labels, state = (payload[name] for name in ("features", "labels", "state"))
-        spaces = FeatureSpace(features), LabelSpace(labels)
+        spaces = self._features.renamed(features), LabelSpace(labels)
         if len(spaces[0]) != len(features) or len(spaces[1]) != len(labels):
             raise ModelFileError("the model file names a feature or a label twice")
         if state is not None:

@@ -50,7 +50,7 @@ def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:
 
 def _spaces(models: Sequence[GrowingModel]) -> tuple[FeatureSpace, LabelSpace]:
     """Return all features and labels: the first model's, then the rest in one order."""
-    features = FeatureSpace(models[0]._features.names)
+    features = models[0]._features.renamed(models[0]._features.names)
     labels = LabelSpace(models[0]._labels.labels)
     features.add({name for model in models[1:] for name in model._features.names})
     rest = {label for model in models[1:] for label in model._labels.labels}
@@ -64,7 +64,7 @@ def _brought_to(
 ) -> Memory:
     """Return a copy of a model's memory, over these features and labels in this order."""
     assert model._memory is not None
-    own = FeatureSpace(model._features.names)
+    own = model._features.renamed(model._features.names)
     known = len(own)
     own.add(features.names)
     classes = LabelSpace([*model._labels.labels, *labels.labels])
@@ -90,7 +90,7 @@ def _refuse_another_kind(first: GrowingModel, other: Any) -> None:
 
 
 def _options(model: Any) -> dict[str, Any]:
-    return {name: v for name, v in model._get_params().items() if name not in _FREE}
+    return {name: v for name, v in model._saved_params().items() if name not in _FREE}
 
 
 def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float]:

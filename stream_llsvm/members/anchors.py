@@ -40,6 +40,8 @@ class Anchors(Stepping):
     anchor_step: float = 0.1
     patience: float = 10.0
     cluster_floor: float = 0.01
+    #: Whether some columns are phi(x), for the machines only, and the others for the codes only.
+    mapped: bool = False
 
     kind = model.ANCHORS_KIND
     layout = kernel.LAYOUT
@@ -75,6 +77,7 @@ class Anchors(Stepping):
             "machine_width": 0 if self.flat else width,
             "gram_rows": solved,
             "gram_columns": solved + 1,
+            "mapped_width": width if self.mapped else 0,
         }
 
     def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
@@ -83,7 +86,7 @@ class Anchors(Stepping):
         row[own.NEIGHBORS], row[at.RUNGS] = self.n_neighbors, sizes["rungs"]
         row[own.CODING], row[at.LOSS], row[at.MULTICLASS] = self.coding, self.loss, self.multiclass
         row[own.SCHEDULE], row[own.SUPERVISED] = self.schedule, self.supervised
-        row[own.FLAT] = self.flat
+        row[own.FLAT], row[own.MAPPED] = self.flat, sizes["mapped_width"]
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""
@@ -111,6 +114,7 @@ class Anchors(Stepping):
         for name in ("running", "facts", "gain"):
             new[name][:] = old[name]
         new["positions"][:, : before[0]] = old["positions"]
+        new["mapped"][: len(old["mapped"])] = old["mapped"]
         new["hits"][:] = old["hits"][self.kept_experts(before, after)]
         new["raw_scale"][:] = old["raw_scale"][kept]
         new["keep"][:] = old["keep"][:, kept]
@@ -128,7 +132,10 @@ class Anchors(Stepping):
         """Put the anchors of a model that has none where k-means finds the sample's clusters."""
         if views["running"][kernel.N_ANCHORS] > 0:
             return
-        centres, counts = kmeans(sample(), self.n_anchors, rng)
+        z = sample()
+        if self.mapped:
+            z[:, views["mapped"][: z.shape[1]] > 0] = 0
+        centres, counts = kmeans(z, self.n_anchors, rng)
         born = len(centres)
         views["running"][kernel.N_ANCHORS] = born
         views["positions"][:born, : centres.shape[1]] = centres
@@ -264,4 +271,5 @@ class Anchors(Stepping):
             and (views["hits"] >= 0).all()
             and ((views["gain"] >= 0) & (views["gain"] <= 1)).all()
             and (views["gain"][:born] > 0).all()
+            and np.isin(views["mapped"], (0, 1)).all()
         )

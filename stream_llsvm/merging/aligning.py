@@ -15,7 +15,7 @@ from stream_llsvm.members.memory import Remembered
 from stream_llsvm.memory import Memory
 
 Order = NDArray[np.int64]
-_OF_FEATURES = ("width", "machine_width")
+_OF_FEATURES = ("width", "machine_width", "mapped_width")
 
 
 def grown_to(old: Memory, known: int, n_features: int, width: int, n_classes: int) -> Memory:

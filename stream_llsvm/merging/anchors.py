@@ -65,6 +65,7 @@ def merge(member: Anchors, parts: Sequence[Part], out: dict[str, Array]) -> None
         mean = mean_of(plain if whole else even, values)
         out["running"][index] = np.round(mean) if whole else mean
     out["hits"][:] = mean_of(plain, [part.views["hits"] for part in parts])
+    out["mapped"][:] = np.max([part.views["mapped"] for part in parts], axis=0)
     out["positions"][:n] = mean_of(shares[:, :n], positions)
     for index in (VISITS, MASS):
         out["facts"][index] = mean_of(plain, [part.views["facts"][index] for part in parts])

@@ -6,7 +6,7 @@ from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import OWN
 
 # Its own part of its row of the plan.
-ANCHORS, MACHINES, NEIGHBORS, CODING, SCHEDULE, SUPERVISED, FLAT = range(OWN, OWN + 7)
+ANCHORS, MACHINES, NEIGHBORS, CODING, SCHEDULE, SUPERVISED, FLAT, MAPPED = range(OWN, OWN + 8)
 # Settings, one number each; the rungs' step sizes follow.
 (
     SHARPNESS,
@@ -49,4 +49,9 @@ LAYOUT = (
     ("distances", "f4", ("anchors",), "scratch"),
     ("least", "f4", (GROUPS,), "scratch"),
     ("some", "i8", (GROUPS,), "scratch"),
+    # 1 for the columns of phi(x), which the machines see; the codes see the others. Of no size if
+    # there is no feature map, or if the codes are of phi(x) too.
+    ("mapped", "f4", ("mapped_width",), "state"),
+    ("halves", "f4", (2, "mapped_width"), "scratch"),
+    ("places", "i8", (2, "mapped_width"), "scratch"),
 )

@@ -5,6 +5,9 @@
 Beside the anchors' machines there may be one more, the common machine, which answers every record
 with a small fixed share: what all regions have in common is then learned once.
 
+With a feature map phi, the machines see phi(x) and the codes x, LL(16): some columns are for the
+codes and the others, the mapped ones, for the machines. Without one all are for both.
+
 An anchor lies at zoom_j q_j: moving towards x shrinks zoom_j and adds x to q_j, so that a move
 costs only what the record names.
 """
@@ -31,6 +34,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     LADDER,
     LAYOUT,
     MACHINES,
+    MAPPED,
     MASS,
     MOVES,
     N_ANCHORS,
@@ -60,6 +64,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
     weaken,
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
+from stream_llsvm.kernels.members.mapped import square_of, take_apart
 from stream_llsvm.kernels.reconstruction import reconstruct
 from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import (
@@ -146,6 +151,9 @@ def run(
     heights = floats(scratch, o[13], (reach, wide))
     sums = floats(scratch, o[14], (3, wide))
     products = floats(scratch, o[15], n_all)
+    mapped = floats(state, o[20], row[MAPPED])
+    halves = floats(scratch, o[21], (2, row[MAPPED]))
+    places = integers(scratch, o[22], (2, row[MAPPED]))
     solved = k_all if row[CODING] == RECONSTRUCTION else 0
     gram = doubles(scratch, o[16], (solved, solved + 1))
     distances = floats(scratch, o[17], n_all)
@@ -161,22 +169,26 @@ def run(
         x = z[starts[q] : starts[q + 1]]
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
         out = flat(scores[q, first : first + experts])
-        x_norm = np.float32(0)
-        for i in range(x.size):
-            x_norm += x[i] * x[i]
+        seen, seen_at = x, at
+        if mapped.size > 0:  # codes of x, machines on phi(x), LL(16)
+            n_seen, n_mapped = take_apart(x, at, mapped, halves, places)
+            seen, seen_at = halves[0][:n_seen], places[0][:n_seen]
+            x, at = halves[1][:n_mapped], places[1][:n_mapped]
+        x_norm = square_of(x)
+        seen_norm = square_of(seen) if mapped.size > 0 else x_norm
 
         if not scored:
             born = int(running[N_ANCHORS])
             k = min(k_all, born)
             if k > 0:
-                scores_of(positions[:born], x, at, products)
+                scores_of(positions[:born], seen, seen_at, products)
                 nearest_of_many(
-                    products, facts, born, x_norm, distances, least, some, near[:k], distance,
+                    products, facts, born, seen_norm, distances, least, some, near[:k], distance,
                     along,
                 )  # fmt: skip
                 spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
                 if solved > 0:
-                    reconstruct(positions, facts, near[:k], along, x_norm, gram, code[:k])
+                    reconstruct(positions, facts, near[:k], along, seen_norm, gram, code[:k])
                     pull[:] = 0
                 else:
                     encode(row[CODING], distance, settings[SHARPNESS], spread, code[:k], pull)
@@ -209,9 +221,9 @@ def run(
         running[SEEN] += 1
         born = int(running[N_ANCHORS])
         if born < n_all and (
-            k == 0 or distance[0] > np.float32(1e-5) * (x_norm + facts[NORM, near[0]])
+            k == 0 or distance[0] > np.float32(1e-5) * (seen_norm + facts[NORM, near[0]])
         ):
-            place(positions[born], facts, born, x, at, x_norm)
+            place(positions[born], facts, born, seen, seen_at, seen_norm)
             inherit(born, near[:k], code, raw_scale, keep, gain, weights, biases, averaged)
             running[N_ANCHORS] += 1
         if k == 0:
@@ -247,7 +259,7 @@ def run(
                 pace = max(settings[CLUSTER_FLOOR], 1 / facts[VISITS, a]) * min(1.0, importance[q])
                 move = 1 - (1 - pace) * (1 - move)
             if move != 0:
-                shift(positions[a], facts, a, move, x, at, along[j], x_norm)
+                shift(positions[a], facts, a, move, seen, seen_at, along[j], seen_norm)
                 running[MOVES] += 1
 
         for j in range(answering.size):
