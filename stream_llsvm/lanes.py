@@ -23,7 +23,8 @@ from stream_llsvm.kernels.run import ADDITIVE_KIND, FERNS_KIND, MEMORY_KIND, chu
 Plan = NDArray[np.int64]
 # What a member's record takes beside its multiply-adds, and what one of these takes.
 _PRICES = {ADDITIVE_KIND: (5_000, 5), FERNS_KIND: (30_000, 5)}
-_STAGES = at.PREPARE, at.MEMBERS, at.FINISH
+#: How long the plan of a model with a single member is.
+_ALONE = 2
 
 
 class Rows(NamedTuple):
@@ -66,38 +67,52 @@ def run_in_stages(
     guests: Guests,
 ) -> None:
     """Do what ``kernels.run.run`` does, a chunk at a time, for members of which some are guests."""
-    counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
-    plan[1:, at.OWN_LANE] = 0
-    begin, n = 0, len(rows.labels)
+    n = len(rows.labels)
     try:
+        if n == 1:  # as live records come: what a chunk needs to be cut costs as much as a member
+            _run_all_stages(state, scratch, plan, rows, guests)
+            return
+        counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
+        begin = 0
         while begin < n:
-            end = n
-            if n > 1:
-                left = rows.labels[begin:]
-                end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
+            left = rows.labels[begin:]
+            end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
             part = rows if end - begin == n else rows.part(begin, end)
-            # The very plan, since a copy for each stage would cost a row more than its members.
-            for stage in _STAGES:
-                plan[0, at.STAGE] = stage
-                _run_stage(state, scratch, plan, part, guests)
+            _run_all_stages(state, scratch, plan, part, guests)
             begin = end
     finally:
         plan[0, at.STAGE] = at.ALL_STAGES
 
 
-def _run_stage(
+def _run_all_stages(
     state: NDArray[np.float64],
     scratch: NDArray[np.float64],
     plan: Plan,
     part: Rows,
     guests: Guests,
 ) -> None:
-    if plan[0, at.STAGE] != at.MEMBERS or len(plan) > 2 or not guests:
-        run(state, scratch, plan, *part)  # a guest without company has nobody to be called for
-    if plan[0, at.STAGE] == at.MEMBERS:
-        for kind in guests:
-            own = GUEST_KERNELS[kind]
-            own(state, scratch, plan, part.columns, part.labels, part.importance)
+    # The very plan, since a copy for each stage would cost a row more than its members.
+    plan[0, at.STAGE] = at.PREPARE
+    run(state, scratch, plan, *part)
+    plan[0, at.STAGE] = at.MEMBERS
+    if len(plan) > _ALONE:  # a guest without company has nobody to be called for
+        run(state, scratch, plan, *part)
+    for kind in guests:
+        GUEST_KERNELS[kind](state, scratch, plan, part.columns, part.labels, part.importance)
+    plan[0, at.STAGE] = at.FINISH
+    run(state, scratch, plan, *part)
+
+
+def _run_lane(
+    state: NDArray[np.float64],
+    scratch: NDArray[np.float64],
+    plan: Plan,
+    part: Rows,
+    guests: Guests,
+) -> None:
+    run(state, scratch, plan, *part)
+    for kind in guests:
+        GUEST_KERNELS[kind](state, scratch, plan, part.columns, part.labels, part.importance)
 
 
 def run_in_lanes(
@@ -117,10 +132,10 @@ def run_in_lanes(
         part = rows.part(begin, end)
         run(state, scratch, prepare, *part)
         others = [
-            helpers.submit(partial(_run_stage, state, scratch, stage, part, guests))
+            helpers.submit(partial(_run_lane, state, scratch, stage, part, guests))
             for stage in stages[1:]
         ]
-        _run_stage(state, scratch, stages[0], part, guests)
+        _run_lane(state, scratch, stages[0], part, guests)
         for other in others:
             other.result()
         run(state, scratch, finish, *part)
