@@ -73,6 +73,8 @@ class LandmarksOracle:
         if len(mu):
             self.mass[k] += w
             rate = w * max(o.average_floor, 1 / (1 + self.mass[k]))
+            rates = w * np.array(self.steps) / (1 + mu @ mu) * o.l2
+            self.weights[k, : len(mu), 0] *= 1 - np.minimum(0.5, rates)[:, None]
             for p, share in enumerate(mu):
                 _follow(self.weights[k, p], share * step, rate)
         apart = float(((self.landmarks - z) ** 2).sum(axis=1).mean()) if len(mu) else 0.0

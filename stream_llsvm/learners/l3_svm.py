@@ -58,6 +58,9 @@ class L3SVMClassifier(LocalClassifier):
         How much memory the model may grow to take as features and classes appear.
     seed
         For the reservoir, and for the random order of `warm_start`.
+    l2
+        The penalty on the weights, 1 / c in the paper. A cluster's weights shrink with each
+        of its own records, so that one that answers a third of them is penalised by a third.
 
     References
     ----------
@@ -88,6 +91,7 @@ class L3SVMClassifier(LocalClassifier):
         standardize: bool = True,
         max_mb: int = 1_024,
         seed: int = 0,
+        l2: float = 0.0,
     ) -> None:
         self.n_clusters = whole("n_clusters", n_clusters, 1, 100_000)
         self.n_landmarks: int | str = n_landmarks
@@ -102,6 +106,7 @@ class L3SVMClassifier(LocalClassifier):
         self.sigma = number("sigma", sigma, 1e-3, 1e3)
         self.loss = choice("loss", loss, LOSSES)
         self.multiclass = choice("multiclass", multiclass, MULTICLASS)
+        self.l2 = number("l2", l2, 0.0, 1.0)
         super().__init__(standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
@@ -115,6 +120,7 @@ class L3SVMClassifier(LocalClassifier):
                 projection=PROJECTIONS[self.projection],
                 choice=way,
                 bell=self.sigma,
+                l2=self.l2,
                 loss=LOSSES[self.loss],
                 multiclass=MULTICLASS[self.multiclass],
                 averaged=True,

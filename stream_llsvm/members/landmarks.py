@@ -17,7 +17,9 @@ from stream_llsvm.members.base import by_expert
 from stream_llsvm.members.cells import Cells
 from stream_llsvm.members.member import Parts, Shape, Views
 
-#: As many landmarks as there are features, and no more than this, unless the user says so.
+#: As many landmarks as there are features, and no more than this, unless the user says so. How far
+#: the true risk may be above the measured one grows with their number: L3(1), L3(2), L3(3) and
+#: L3(4) make the machine's stability c L M^2 / m, L3(5) and L3(6) bound its loss.
 USUAL = 100
 _FLOATS = 2**22
 #: Multiply-adds a record that learning the components may cost.
@@ -35,6 +37,8 @@ class Landmarks(Cells):
     choice: int = PRINCIPAL
     #: Of the RBF: its width, relative to the usual squared distance.
     bell: float = 1.0
+    #: The penalty on a cluster's weights, taken with each of its records.
+    l2: float = 0.0
     steps: tuple[float, ...] = (1.0, 10.0)
     seed: int = 0
 
@@ -105,7 +109,7 @@ class Landmarks(Cells):
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say, and learn as a stream."""
         self.set_up(views, views["positions"].shape[1])
-        views["bell"][0] = self.bell
+        views["form"][:] = self.bell, self.l2
         views["running"][kernel.RESTING] = 0
 
     def rehearse(self, views: Views, *, last: bool) -> None:

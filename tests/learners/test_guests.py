@@ -59,7 +59,7 @@ def _neighbours(own: Own) -> tuple[int, ...]:
 LANDMARK_WAYS: dict[str, Options] = {
     "axes": {},
     "components": {"n_landmarks": 2},
-    "random": {"landmarks": "random"},
+    "random": {"landmarks": "random", "l2": 1e-3},
     "rbf": {"projection": "rbf", "n_landmarks": 20},
 }
 

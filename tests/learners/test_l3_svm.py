@@ -69,3 +69,21 @@ def test_a_warm_start_measures_what_the_bell_is_relative_to() -> None:
     assert own["running"][kernel.SPREAD] == pytest.approx(usual, rel=0.2)
     # With another bell in the passes than afterwards this was 0.9 and less.
     assert np.mean(np.asarray(model.predict_many(X[400:])) == y[400:]) > 0.95
+
+
+def test_a_penalty_keeps_weights_small() -> None:
+    """The more, the smaller."""
+    X, y = arrays(2_000)
+    sizes = []
+    for l2 in (0.0, 1e-3, 1e-1):
+        model = small(L3SVMClassifier, l2=l2)
+        model.learn_many(X, y)
+        assert model._memory is not None
+        sizes.append(float(np.square(model._memory.views(1)["weights"][:, :, 0]).sum()))
+    assert sizes[0] > 1.1 * sizes[1] > 1.5 * sizes[2] > 0
+
+
+@pytest.mark.parametrize("l2", [-1.0, 2.0, float("nan"), "1"])
+def test_a_penalty_is_a_number_from_0_to_1(l2: Any) -> None:
+    with pytest.raises(ValueError, match="l2 must be a number from 0 to 1"):
+        L3SVMClassifier(l2=l2)

@@ -43,6 +43,8 @@ from stream_llsvm.kernels.state import (
 from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 CLUSTERS, LANDMARKS, DIRECTIONS, PROJECTION, CHOICE, PAUSE = range(OWN, OWN + 6)
+# The RBF's width, and the penalty on weights.
+BELL, L2 = range(2)
 # Records learned, clusters, landmarks, the usual squared distance, records that landmarks stand
 # for, whether clusters and landmarks rest, components found, and when they are next made landmarks.
 SEEN, BORN, HELD, SPREAD, OFFERED, RESTING, FOUND, NEXT = range(8)
@@ -56,7 +58,7 @@ LONGEST = 8_192
 
 LAYOUT = (
     ("settings", "f8", ("settings",), "state"),
-    ("bell", "f8", (1,), "state"),
+    ("form", "f8", (2,), "state"),
     ("running", "f8", (8,), "state"),
     ("source", "i8", (1,), "state"),
     ("positions", "f4", ("clusters", "width"), "state"),
@@ -100,7 +102,7 @@ def run(
     wide = experts * columns
     o = row[FIRST_SECTION:]
     settings = doubles(state, o[0], STEPS + rungs)
-    bell = doubles(state, o[1], 1)
+    form = doubles(state, o[1], 2)
     running = doubles(state, o[2], 8)
     source = integers(state, o[3], 1)
     positions = floats(state, o[4], (clusters, width))
@@ -136,7 +138,7 @@ def run(
         k, n = max(0, near[0]), held if born > 0 else 0
         found[1] = n
         apart = project(
-            row[PROJECTION], landmarks[:n], norms, x, at, x_norm, bell[0], running[SPREAD],
+            row[PROJECTION], landmarks[:n], norms, x, at, x_norm, form[BELL], running[SPREAD],
             shares[:n],
         )  # fmt: skip
         score_cells(weights[k], bias, cells[:n], shares, out)
@@ -145,7 +147,7 @@ def run(
         running[SEEN] += 1
         step(
             row, columns, settings, bias, weights[k], facts, k, shares[:n], running[SEEN],
-            labels[q], importance[q], out, sums[0], sums[1],
+            labels[q], importance[q], form[L2], out, sums[0], sums[1],
         )  # fmt: skip
         if running[RESTING] > 0:
             continue
@@ -216,11 +218,15 @@ def cluster(
 @kernel
 def step(
     row: Array, columns: int, settings: Array, bias: Array, weights: Array, facts: Array, k: int,
-    shares: Array, seen: Real, label: int, importance: Real, out: Array, push: Array, pace: Array,
+    shares: Array, seen: Real, label: int, importance: Real, l2: Real, out: Array, push: Array,
+    pace: Array,
 ) -> None:  # fmt: skip
     """One step on the cluster's machine and the common bias, then on their averages.
 
-    As in ``members/cells.py`` it is divided by the record's own energy, 1 + sum_p mu_p^2.
+    Of theta only the cluster's own row moves, by mu: at its optimum it is a sum of such steps over
+    the cluster's records, L3(7), of lengths from 0 to c / m, L3(9), which cancel for the bias that
+    all clusters share, L3(8). As in ``members/cells.py`` it is divided by the record's own energy,
+    1 + sum_p mu_p^2.
     """
     rungs = row[RUNGS]
     half, averaged = rungs * columns, row[OWN_EXPERTS] == 2 * rungs
@@ -240,5 +246,12 @@ def step(
         return
     facts[MASS, k] += importance
     rate = min(1.0, importance * max(slowest, 1 / (1 + facts[MASS, k])))
+    if l2 > 0:
+        for r in range(rungs):
+            eta = importance * settings[STEPS + r] / energy
+            kept = np.float32(1 - min(0.5, eta * l2))
+            for p in range(shares.size):
+                for u in range(r * columns, (r + 1) * columns):
+                    weights[p, u] *= kept
     for p in range(shares.size):
         follow(weights[p], pace, shares[p], rate, half, averaged)

@@ -28,6 +28,7 @@ ANY: dict[str, dict[str, Any]] = {
     "hinge, one against the rest": {"loss": HINGE, "multiclass": OVR},
     "squared hinge, random": {"loss": SQUARED_HINGE, "choice": RANDOM},
     "one cluster": {"n_clusters": 1},
+    "shrinking": {"l2": 3e-2},
 }
 
 
