@@ -1,8 +1,9 @@
 """Why a prediction came out as it did, exactly: contributions that add up to the score.
 
-A blend of linear machines is itself linear at any one record: w(x) = sum_j gamma_j W_j, LL(6, 7).
-An additive machine is a sum by construction, a fern's answer is a sum of what each of its questions
-changed. The mixer adds the experts up with its trust in each, so a class's score is
+A blend of linear machines is itself linear at any one record: w(x) = sum_j gamma_j W_j, LL(6),
+LL(7), SAPL(6). An additive machine is a sum by construction, a fern's answer is a sum of what each
+of its questions changed. The mixer adds the experts up with its trust in each, so a class's score
+is
 
     score = bias + memory + sum_i contribution_i
 

@@ -1,15 +1,17 @@
 """Local coding: which anchors answer a record, and with what share.
 
 ``nearest`` finds the k nearest anchors, ``softmax`` and ``inverse_distance`` turn their distances
-into codes that sum to one, LL(1), SAPL(2). A coding also says how strongly an anchor's code reacts
-to a move of the anchor: ``pull[j]`` is such that
+into codes that sum to one, LL(1), SAPL(1), SAPL(2). A smooth function is then nearly the blend of
+its values at the anchors, LL(2), SAPL(7), which is why a machine per anchor is enough. A coding
+also says how strongly an anchor's code reacts to a move of the anchor: ``pull[j]`` is such that
 
     dH/dv_j = pull_j (h_j - H) (x - v_j)
 
-which for softmax codes is 2 beta gamma_j, SAPL(13-15) summed up: the derivative of a code of its
-own is s (1 - gamma_j), of the others -s gamma_h, and the h's blend to H. A further coding is a
-function here that fills ``code`` and ``pull``, and a line in ``encode``. Reconstruction codes need
-more than distances, and their derivative has another direction: see ``reconstruction.py``.
+which for softmax codes is 2 beta gamma_j, SAPL(13), SAPL(14), SAPL(15) summed up: the derivative of
+a code of its own is s (1 - gamma_j), of the others -s gamma_h, and the h's blend to H. A further
+coding is a function here that fills ``code`` and ``pull``, and a line in ``encode``. Reconstruction
+codes need more than distances, and their derivative has another direction: see
+``reconstruction.py``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """How far each score is pushed by a label: the negative derivative of the loss.
 
-With one column (two classes) the label is -1 or +1. With more, "ovr" asks each class's score for
-its own margin, SAPL(21); "crammer_singer" asks the true class to beat the runner-up (Crammer &
-Singer), or is the softmax's cross-entropy for the logistic loss. The squared hinge is Huber's:
-quadratic up to a margin violation of one, linear beyond, so that no record can push without bound.
+With one column (two classes) the label is -1 or +1, and the hinge is max(0, 1 - y f), SAPL(4). With
+more, "ovr" asks each class's score for its own margin, SAPL(21); "crammer_singer" asks the true
+class to beat the runner-up (Crammer & Singer), or is the softmax's cross-entropy for the logistic
+loss. The squared hinge is Huber's: quadratic up to a margin violation of one, linear beyond, so
+that no record can push without bound.
 """
 
 from __future__ import annotations

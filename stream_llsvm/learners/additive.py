@@ -14,7 +14,7 @@ from stream_llsvm.members.member import Member
 class AdditiveSVMClassifier(LocalClassifier):
     """Each feature on hat functions, and a linear machine over them: a curve per feature.
 
-    The locally additive SVM of LL section 3.2, LL(16, 17): a score is the sum of one piecewise
+    The locally additive SVM of LL section 3.2, LL(16), LL(17): a score is the sum of one piecewise
     linear curve per feature. It suits what a linear model suits, and problems where a feature's
     effect is not a straight line; it cannot see how two features act together. Three step sizes
     stand side by side, each with its raw and its averaged weights, and the mixer finds out which

@@ -10,8 +10,8 @@ class LLSVMClassifier(AnchorClassifier):
     """Locally linear SVM over anchors found on the fly (LL-SVM).
 
     A record is answered by a smooth blend of the linear machines of its nearest anchors, LL(8).
-    Learning it is one gradient step on those machines, LL(11, 12). The anchors are born from the
-    first records and follow the stream by online k-means, whatever the labels are.
+    Learning it is one gradient step on those machines, LL(11), LL(12). The anchors are born from
+    the first records and follow the stream by online k-means, whatever the labels are.
     {parameters}
 
     References

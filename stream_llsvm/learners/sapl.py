@@ -9,8 +9,9 @@ class SAPLClassifier(AnchorClassifier):
     """Locally linear SVM whose anchors move to where they help most (LLC-SAPL).
 
     A record is answered by a smooth blend of the linear machines of its nearest anchors, SAPL(11).
-    Learning it is one gradient step on those machines, SAPL(17, 18), and on where their anchors
-    are, SAPL(16), shared by all classes, SAPL(21). Every record costs the same, for ever.
+    Learning it is one gradient step on those machines, SAPL(17), SAPL(18), and on where their
+    anchors are, SAPL(16), shared by all classes, SAPL(21): all three descend one objective,
+    SAPL(12). Every record costs the same, for ever.
     {parameters}
 
     References

@@ -1,4 +1,4 @@
-"""The locally additive SVM: each feature by itself, on hat functions, LL section 3.2, LL(16, 17).
+"""The locally additive SVM: each feature by itself, on hat functions: LL section 3.2, LL(16).
 
 A feature's codes are its shares of the two knots around its value, so its part of the score is
 piecewise linear in it, with one bend a knot. A linear machine over those codes is an additive
