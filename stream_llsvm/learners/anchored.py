@@ -10,13 +10,16 @@ from typing import Any
 from stream_llsvm.explain import Explanation
 from stream_llsvm.feature_maps.saving import to_plain
 from stream_llsvm.feature_maps.space import MappedSpace
+from stream_llsvm.frames import as_matrix
 from stream_llsvm.kernels.coding import CODINGS
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.kernels.members.anchors import LADDER as LADDER_SCHEDULE
 from stream_llsvm.kernels.members.anchors import PAPER_SAPL
+from stream_llsvm.labels import as_labels
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.mapping import CODE_IN, checked_map, unmapped
 from stream_llsvm.learners.options import choice, number, whole
+from stream_llsvm.learners.problem import put_at_optimum
 from stream_llsvm.members.anchors import LADDER, Anchors
 from stream_llsvm.members.member import Member
 
@@ -63,9 +66,15 @@ class AnchorClassifier(LocalClassifier):
         would take it beyond is refused.
     seed
         For the random order of `warm_start`. Learning from a stream uses no random numbers.
+    bias_step
+        Only for "paper": how many times as far as LL(12) says biases go in a step. They are not
+        penalised in LL(9), so nothing but the loss draws them to where they belong, in steps that
+        are as short as those on weights: where they have far to go, they are still on their way
+        after ten passes. With 10 to 20 they come several times nearer to the optimum; too far a
+        step keeps them restless.
     feature_map
         None, or a map phi on which the machines are learned instead of on the record itself,
-        LL(16, 17): a `HomogeneousKernelMap` (then this is the paper's locally additive SVM),
+        LL(16), LL(17): a `HomogeneousKernelMap` (then this is the paper's locally additive SVM),
         `FourierFeatures`, or an `OnlineNystroem` that has learned its landmarks. The map is taken
         as it is and does not change any more. Not for `LCCClassifier` and `CSVMClassifier`.
     code_in
@@ -99,6 +108,7 @@ class AnchorClassifier(LocalClassifier):
         multiclass: str = "crammer_singer",
         max_mb: int = 1_024,
         seed: int = 0,
+        bias_step: float = 1.0,
         feature_map: Any = None,
         code_in: str = "input",
     ) -> None:
@@ -115,6 +125,7 @@ class AnchorClassifier(LocalClassifier):
         self.skip = whole("skip", skip, 1, 10**6)
         self.loss = choice("loss", loss, LOSSES)
         self.multiclass = choice("multiclass", multiclass, MULTICLASS)
+        self.bias_step = number("bias_step", bias_step, 1e-3, 1e3)
         self.feature_map = checked_map(feature_map)
         self.code_in = choice("code_in", code_in, CODE_IN)
         super().__init__(standardize, max_mb, seed)
@@ -165,6 +176,7 @@ class AnchorClassifier(LocalClassifier):
                 l2=self.l2,
                 t0=self.t0,
                 skip=self.skip,
+                bias_step=self.bias_step if paper else 1.0,
                 mapped=self.feature_map is not None and self.code_in == "input",
             ),
         )
@@ -181,8 +193,44 @@ class AnchorClassifier(LocalClassifier):
         params = super()._saved_params()
         if isinstance(self._features, MappedSpace):
             return params | {"feature_map": to_plain(self._features.map)}
-        # Without a map a file is as it was before there were any, for those who read it.
-        return {name: v for name, v in params.items() if name not in ("feature_map", "code_in")}
+        return params
+
+    def warm_start(self, X: Any, y: Any, epochs: int = 10, solver: str = "sgd") -> None:
+        """Learn from history first, then go live.
+
+        A model that has no anchors yet gets them by k-means; then come the weights. Some records
+        (a tenth, at most 2,000) are held out: on them the mixer finds out which experts to trust.
+
+        Parameters
+        ----------
+        X
+            The records, as in `learn_many`.
+        y
+            One label a row.
+        epochs
+            How many passes; with the reference solver, as many as the schedule of step sizes then
+            has behind it.
+        solver
+            "sgd": several passes over the records, each in a fresh random order. "reference": the
+            optimum of LL(10) for these anchors, with which SAPL Algorithm 1 begins; for
+            ``step_size="paper", loss="hinge", multiclass="ovr"``.
+
+        """
+        choice("solver", solver, ("sgd", "reference"))
+        whole("epochs", epochs, 1, 1_000_000)
+        if solver == "sgd":
+            super().warm_start(X, y, epochs)
+            return
+        given = self.step_size, self.loss, self.multiclass
+        if given != ("paper", "hinge", "ovr") or self.coding == "reconstruction":
+            raise ValueError(
+                'solver="reference" finds the optimum of LL(10), which is that of a model with '
+                'step_size="paper", loss="hinge", multiclass="ovr" and codes by distance; got '
+                f"{self.step_size!r}, {self.loss!r}, {self.multiclass!r}, {self.coding!r}"
+            )
+        names, matrix = as_matrix(X)
+        labels = as_labels(y, len(matrix))
+        self._warm_start_rows(names, matrix, labels, epochs, put_at_optimum)
 
     def explain_one(self, x: Mapping[Any, Any], label: Hashable | None = None) -> Explanation:
         """Take the prediction for a record apart into what each feature contributes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from stream_llsvm.labels import LabelSpace, as_labels
 from stream_llsvm.learners.answers import AnswersMany, decoded
 from stream_llsvm.learners.growing import GrowingModel
 from stream_llsvm.learners.options import whole
-from stream_llsvm.learners.warm_start import History, warm_start
+from stream_llsvm.learners.warm_start import History, Order, warm_start
 from stream_llsvm.learners.weights import checked_weights
+from stream_llsvm.memory import Memory
 from stream_llsvm.sparse import SparseRows
 
 
@@ -163,14 +164,19 @@ class ManyRecords(GrowingModel, AnswersMany):
         self._warm_start_rows(names, matrix, labels, epochs)
 
     def _warm_start_rows(
-        self, names: Sequence[Hashable], matrix: Matrix, labels: Sequence[Hashable], epochs: int
+        self,
+        names: Sequence[Hashable],
+        matrix: Matrix,
+        labels: Sequence[Hashable],
+        epochs: int,
+        optimum: Callable[[Memory, History, Order, int], None] | None = None,
     ) -> None:
         if len(matrix) == 0:
             return
         self._make_room(_named(names, matrix), labels)
         assert self._memory is not None
         history = History(self._features, names, matrix, self._labels.codes(labels))
-        warm_start(self._memory, history, epochs, np.random.default_rng(self.seed))
+        warm_start(self._memory, history, epochs, np.random.default_rng(self.seed), optimum)
 
     def _codes_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.int64]:
         return self._proba_of(names, matrix)[1]

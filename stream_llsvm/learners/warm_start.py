@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +41,17 @@ class History:
             yield self.features.encode_many(self.names, self.matrix[rows]), self.codes[rows]
 
 
-def warm_start(memory: Memory, history: History, epochs: int, rng: np.random.Generator) -> None:
-    """Teach a model its history; scales first, then anchors, weights, and last the mixer."""
+def warm_start(
+    memory: Memory,
+    history: History,
+    epochs: int,
+    rng: np.random.Generator,
+    optimum: Callable[[Memory, History, Order, int], None] | None = None,
+) -> None:
+    """Teach a model its history; scales first, then anchors, weights, and last the mixer.
+
+    ``optimum``, if there is one, finds the weights at once, instead of the passes.
+    """
     order = rng.permutation(len(history.matrix))
     n_held = min(_MOST_HELD_OUT, int(_HELD_OUT * len(order)))
     held, rehearsed = order[:n_held], order[n_held:]
@@ -51,7 +60,9 @@ def warm_start(memory: Memory, history: History, epochs: int, rng: np.random.Gen
         member.place(memory.views(1 + i), lambda: _sample(memory, history, rehearsed), rng)
     try:
         _teach(memory, at.LEARN_MEMBERS)
-        for epoch in range(epochs):
+        if optimum is not None:
+            optimum(memory, history, rehearsed, epochs)
+        for epoch in range(epochs if optimum is None else 0):
             for i, member in enumerate(memory.members):
                 member.rehearse(memory.views(1 + i), last=epoch == epochs - 1)
             _learn(memory, history, rng.permutation(rehearsed))
@@ -62,7 +73,8 @@ def warm_start(memory: Memory, history: History, epochs: int, rng: np.random.Gen
     finally:
         memory.go_live()
         _teach(memory, at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER)
-    _learn(memory, history, held)
+    if optimum is None:
+        _learn(memory, history, held)
 
 
 def _teach(memory: Memory, *parts: int) -> None:

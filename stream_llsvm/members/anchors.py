@@ -40,6 +40,8 @@ class Anchors(Stepping):
     anchor_step: float = 0.1
     patience: float = 10.0
     cluster_floor: float = 0.01
+    #: How many times as far as LL(12) says a bias goes in a step.
+    bias_step: float = 1.0
     #: Whether some columns are phi(x), for the machines only, and the others for the codes only.
     mapped: bool = False
 
@@ -102,7 +104,7 @@ class Anchors(Stepping):
         # fmt: off
         views["settings"][:] = (
             self.sharpness, self.common_share, self.anchor_step, self.patience, 1.0,
-            self.cluster_floor, self.average_floor, self.l2, self.t0, self.skip,
+            self.cluster_floor, self.average_floor, self.l2, self.t0, self.skip, self.bias_step,
             *self.rungs(width, columns),
         )
         # fmt: on
@@ -154,7 +156,10 @@ class Anchors(Stepping):
         self.begin_settings(views)
 
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
-        """Take the scores of the record last seen apart: w(x) . x + b(x), LL(6)."""
+        """Take the scores of the record last seen apart: w(x) . x + b(x), LL(6).
+
+        w(x) is the blend of the anchors' weights, SAPL(8), and b(x) of their biases, SAPL(9).
+        """
         n = int(views["found"][0]) + (self.common_share > 0)
         near, code = views["near"][:n], views["shares"][2, :n].astype(np.float64)
         weights = by_expert(np.einsum("j,j...->...", code, self._machines(views, near)))

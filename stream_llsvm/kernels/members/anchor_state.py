@@ -19,8 +19,9 @@ ANCHORS, MACHINES, NEIGHBORS, CODING, SCHEDULE, SUPERVISED, FLAT, MAPPED = range
     L2,
     T0,
     SKIP,
+    BIAS_STEP,
     STEPS,
-) = range(11)
+) = range(12)
 # Running figures.
 N_ANCHORS, SPREAD, ENERGY, SEEN, MOVES = range(5)
 # What is known of each anchor.

@@ -1,6 +1,10 @@
 """Anchors: one linear machine per anchor, blended by local codes. LL-SVM, LLC-SAPL, LCC, linear.
 
-    H(x) = sum_j gamma_j(x) (W_j . x + b_j)   over the k nearest anchors, LL(8), SAPL(11)
+    H(x) = sum_j gamma_j(x) (W_j . x + b_j)   over the k nearest anchors, LL(8), SAPL(10), SAPL(11)
+
+With one anchor it is the linear SVM, LL(3), SAPL(5); with all machines alike, too, LL(14); without
+weights it is a linear SVM on the codes, LL(15). A record's step is that of LL Algorithm 1 or, if
+the anchors move, of SAPL Algorithm 1.
 
 Beside the anchors' machines there may be one more, the common machine, which answers every record
 with a small fixed share: what all regions have in common is then learned once.
@@ -24,6 +28,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     ANCHOR_STEP,
     ANCHORS,
     AVERAGE_FLOOR,
+    BIAS_STEP,
     CLUSTER_FLOOR,
     CLUSTERING,
     CODING,
@@ -284,6 +289,7 @@ def run(
                     x,
                     at,
                     step,
+                    settings[BIAS_STEP],
                 )
         weaken(
             schedule, t, settings, etas, raw_scale, keep, gain, weights, biases, columns, averaged

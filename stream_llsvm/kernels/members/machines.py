@@ -140,8 +140,12 @@ def descend(
     x: Array,
     at: Array,
     step: Array,
+    bias_step: Real,
 ) -> None:
-    """W_a += eta push share x, b_a += eta push share: LL(11, 12), SAPL(17, 18)."""
+    """W_a += eta push share x, b_a += eta push share: LL(11), LL(12), SAPL(17), SAPL(18).
+
+    A bias may be asked to go ``bias_step`` times as far; the papers' is 1.
+    """
     rungs = raw_scale.size
     half = biases.shape[1] // 2 if averaged else biases.shape[1]
     columns = half // rungs
@@ -153,7 +157,7 @@ def descend(
         own, bias, raw = push[begin:end], biases[a, begin:end], step[begin:end]
         for c in range(columns):
             s = eta * own[c]
-            bias[c] += s
+            bias[c] += s * np.float32(bias_step)
             raw[c] = s * per_u
         if averaged:
             mean = step[half + begin : half + end]
