@@ -186,15 +186,16 @@ def test_a_warm_start_can_begin_at_the_optimum(kind: Any, classes: int) -> None:
         )
 
 
-@pytest.mark.parametrize("kind", [LLSVMClassifier, SAPLClassifier])
-def test_accuracy_does_not_suffer_from_it(kind: Any) -> None:
+@pytest.mark.parametrize(("kind", "loss"), [(LLSVMClassifier, 0.005), (SAPLClassifier, 0.025)])
+def test_accuracy_does_not_suffer_from_it(kind: Any, loss: float) -> None:
+    """Passes would also have moved SAPL's anchors to where they help: live records must do that."""
     X, y = waves(6_000)
     right = {}
     for solver in ("sgd", "reference"):
         model = kind(n_anchors=30, l2=1e-3, t0=1_000, skip=9, **PAPER)
         model.warm_start(X[:3_000], y[:3_000], solver=solver)
         right[solver] = float((model.test_then_learn(X[3_000:], y[3_000:]) == y[3_000:]).mean())
-    assert right["reference"] > max(0.8, right["sgd"] - 0.005)
+    assert right["reference"] > max(0.8, right["sgd"] - loss)
 
 
 def test_only_the_papers_model_begins_at_its_optimum() -> None:

@@ -65,7 +65,7 @@ def _check_same_model(kept: Any, wanted: Any, folder: str) -> None:
     if type(kept) is not type(wanted):
         differ = f"a {type(kept).__name__}, not a {type(wanted).__name__}"
     else:
-        old, new = kept._get_params(), wanted._get_params()
+        old, new = kept._saved_params(), wanted._saved_params()
         changed = [key for key in new if new[key] != old.get(key)]
         if not changed:
             return

@@ -213,7 +213,8 @@ class AnchorClassifier(LocalClassifier):
         solver
             "sgd": several passes over the records, each in a fresh random order. "reference": the
             optimum of LL(10) for these anchors, with which SAPL Algorithm 1 begins; for
-            ``step_size="paper", loss="hinge", multiclass="ovr"``.
+            ``step_size="paper", loss="hinge", multiclass="ovr"``. `SAPLClassifier` then moves its
+            anchors with live records only, and is a little less accurate at first.
 
         """
         choice("solver", solver, ("sgd", "reference"))
