@@ -117,15 +117,20 @@ def test_a_models_problem_is_the_models_own(kind: Any, coding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_anchors", "l2", "measured"), [(1, 1e-2, 1.0004), (10, 1e-3, 1.0096), (30, 1e-3, 1.0034)]
+    ("n_anchors", "l2", "bias_step", "measured"),
+    [(1, 1e-2, 1.0, 1.0004), (10, 1e-3, 3.0, 1.001), (30, 1e-3, 1.0, 1.0034)],
 )
-def test_ten_passes_come_within_a_hundredth(n_anchors: int, l2: float, measured: float) -> None:
+def test_ten_passes_come_within_a_hundredth(
+    n_anchors: int, l2: float, bias_step: float, measured: float
+) -> None:
     """The objective after ten passes, over its optimum: 20,000 stationary records.
 
-    The papers' steps reach it where biases need not go far.
+    The papers' steps reach it where biases need not go far; with ten anchors they are 1.2 % above.
     """
     X, y = waves(20_000)
-    model = LLSVMClassifier(n_anchors=n_anchors, l2=l2, t0=int(1 / l2), skip=99, **PAPER)
+    model = LLSVMClassifier(
+        n_anchors=n_anchors, l2=l2, t0=int(1 / l2), skip=99, bias_step=bias_step, **PAPER
+    )
     rehearsed(model, X, y)
     problem = problem_of(model, X)
     signs = 2 * y - 1
