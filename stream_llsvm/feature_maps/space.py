@@ -42,8 +42,8 @@ class MappedSpace(FeatureSpace):
     >>> space.add({"red": 4.0})
     >>> space.names
     ('red', ('phi', 'red', 0))
-    >>> space.encode({"red": 4.0}).values.round(3)
-    array([[4.   , 1.823]])
+    >>> space.encode({"red": 4.0}).values.round(2)
+    array([[4.  , 1.41]])
 
     """
 

@@ -156,9 +156,9 @@ def run(
     heights = floats(scratch, o[13], (reach, wide))
     sums = floats(scratch, o[14], (3, wide))
     products = floats(scratch, o[15], n_all)
-    mapped = floats(state, o[17], row[MAPPED])
-    halves = floats(scratch, o[18], (2, row[MAPPED]))
-    places = integers(scratch, o[19], (2, row[MAPPED]))
+    mapped = floats(state, o[20], row[MAPPED])
+    halves = floats(scratch, o[21], (2, row[MAPPED]))
+    places = integers(scratch, o[22], (2, row[MAPPED]))
     solved = k_all if row[CODING] == RECONSTRUCTION else 0
     gram = doubles(scratch, o[16], (solved, solved + 1))
     distances = floats(scratch, o[20], n_all)
