@@ -47,11 +47,6 @@ LAYOUT = (
     ("sums", "f4", (3, "experts", "columns"), "scratch"),
     ("products", "f4", ("anchors",), "scratch"),
     ("gram", "f8", ("gram_rows", "gram_columns"), "scratch"),
-    # 1 for the columns of phi(x), which the machines see; the codes see the others. Of no size if
-    # there is no feature map, or if the codes are of phi(x) too.
-    ("mapped", "f4", ("mapped_width",), "state"),
-    ("halves", "f4", (2, "mapped_width"), "scratch"),
-    ("places", "i8", (2, "mapped_width"), "scratch"),
     ("distances", "f4", ("anchors",), "scratch"),
     ("least", "f4", (GROUPS,), "scratch"),
     ("some", "i8", (GROUPS,), "scratch"),

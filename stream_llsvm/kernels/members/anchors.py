@@ -161,9 +161,9 @@ def run(
     places = integers(scratch, o[22], (2, row[MAPPED]))
     solved = k_all if row[CODING] == RECONSTRUCTION else 0
     gram = doubles(scratch, o[16], (solved, solved + 1))
-    distances = floats(scratch, o[20], n_all)
-    least = floats(scratch, o[21], GROUPS)
-    some = integers(scratch, o[22], GROUPS)
+    distances = floats(scratch, o[17], n_all)
+    least = floats(scratch, o[18], GROUPS)
+    some = integers(scratch, o[19], GROUPS)
     distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
     push, step, etas = sums[0], sums[1], sums[2]
     averaged = experts == 2 * rungs
