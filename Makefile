@@ -40,7 +40,7 @@ bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee --section committee
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --section family --rows 10000 \
-		--learners committee,sapl,llsvm,lcc,csvm,l3svm,budget,local,additive,memory,ferns --peers logreg \
+		--learners committee,sapl,llsvm,mapped,lcc,csvm,l3svm,budget,local,additive,memory,ferns --peers logreg \
 		electricity banana magic04 keystroke segment phishing_stream letter
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners sapl --peers logreg,arf \
 		--section reliability banana magic04 keystroke segment

@@ -22,6 +22,7 @@ OURS = {
     "l3svm": "L3SVMClassifier",
     "pegasos": "PegasosClassifier",
     "budget": "BudgetedPegasosClassifier",
+    "mapped": "LLSVMClassifier",
 }
 
 # Measured once with MOA's learners through CapyMOA 0.15.1, each record predicted before it was
@@ -39,6 +40,10 @@ QUOTED = {
 
 def ours(name: str, **options: Any) -> Any:
     """Return a fresh learner of this project by its short name."""
+    if name == "mapped":
+        import stream_llsvm  # late, as in _class
+
+        options = {"feature_map": stream_llsvm.HomogeneousKernelMap(), **options}
     return _class(name)(**options)
 
 

@@ -29,6 +29,7 @@ FAMILY = {
     "L3SVMClassifier": "a machine per cluster over landmarks",
     "LocalSVMClassifier": "a small SVM for each query",
     "MemoryClassifier": "votes of remembered records",
+    "BudgetedPegasosClassifier": "a kernel machine of 200 records",
     "FernsClassifier": "random partitions",
     "AdditiveSVMClassifier": "one curve per feature",
     "PegasosClassifier": "one linear machine",
@@ -111,14 +112,16 @@ def regions(axes: Axes, name: str, data: Plane, box: list[float]) -> None:
 def picture(name: str, data: Plane) -> Figure:
     """Return all panels of a data set: the records, then the family."""
     mpl.rcParams["font.family"] = "DejaVu Sans"
-    figure = Figure(figsize=(10.4, 8.6), dpi=100, layout="constrained", facecolor="white")
-    panels = figure.subplots(3, 4).flat
+    figure = Figure(figsize=(12.9, 8.6), dpi=100, layout="constrained", facecolor="white")
+    panels = iter(figure.subplots(3, 5).flat)
     box = box_of(data.X)
     first = next(panels)
     dots(first, data, SHOWN, 7, 0.7)
     frame(first, box, "the records", f"{min(SHOWN, len(data.y))} of {len(data.y):,}")
     for learner in FAMILY:
         regions(next(panels), learner, data, box)
+    for left_over in panels:
+        left_over.axis("off")
     figure.suptitle(
         f"{TITLES[name]}: {len(data.y):,} records learned once, with the defaults; "
         f"%: of {len(data.y_asked):,} others",

@@ -1,4 +1,4 @@
-"""Draw what a PegasosRegressor makes of a sine: alone a line, behind FourierFeatures a curve.
+"""Draw what the regressors make of a sine: a line, and by a feature map or by anchors a curve.
 
 Each learns the records once, in their order, with its defaults. Writes docs/pictures/regressor.png.
 """
@@ -16,8 +16,9 @@ from family_pictures import FOLDER
 from matplotlib.figure import Figure
 from river import preprocessing
 
-from stream_llsvm import FourierFeatures, PegasosRegressor
+from stream_llsvm import FourierFeatures, LLSVMRegressor, PegasosRegressor
 
+GREEN = "#3a8f5c"
 RECORDS = 2_000
 SHOWN = 400
 NOISE = 0.25
@@ -30,6 +31,7 @@ def models() -> dict[str, Any]:
     return {
         "PegasosRegressor()": PegasosRegressor(),
         "FourierFeatures() | PegasosRegressor()": scaled | FourierFeatures() | PegasosRegressor(),
+        "LLSVMRegressor()": LLSVMRegressor(),
     }
 
 
@@ -43,7 +45,7 @@ def picture() -> Figure:
     figure = Figure(figsize=(8, 3.4), dpi=100, layout="constrained", facecolor="white")
     axes = figure.subplots()
     axes.scatter(x[:SHOWN], y[:SHOWN], s=6, color=BLUE, alpha=0.45, linewidths=0)
-    for (name, model), colour in zip(models().items(), (INK, ORANGE), strict=True):
+    for (name, model), colour in zip(models().items(), (INK, ORANGE, GREEN), strict=True):
         for value, target in zip(x.tolist(), y.tolist(), strict=True):
             model.learn_one({"x": value}, target)
         told = [model.predict_one({"x": value}) for value in across.tolist()]

@@ -24,8 +24,6 @@ from stream_llsvm.cli.watching import Watch
 def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) -> int:
     """Run what the settings say; return the exit code."""
     save = settings.get("model", {}).get("save")
-    if save is not None:
-        check_file_place("--save", save)
     given = settings.get("sink")
     sink = None if given is None else make_sink(given)
     console = None if as_json else Console(stderr=True, highlight=False)
@@ -33,6 +31,8 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
         if sink is not None:
             stack.callback(sink.close)
         engine = make_engine(settings, sink, stack)
+        if save is not None:  # now that the run's own folders are there
+            check_file_place("--save", save)
         Alarms(engine, settings["source"].get("label"))
         if "dashboard" in settings:
             show_page(settings["dashboard"], engine, stack)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm import LCCClassifier
+from stream_llsvm import LCCClassifier, LLSVMClassifier, SAPLClassifier
 from stream_llsvm.learners.anchored import AnchorClassifier
 from tests.learners.support import LEARNERS
 
@@ -17,6 +17,9 @@ NO_NUMBER: list[Any] = ["1", None, [1], math.nan, math.inf, -math.inf, True, 1j]
 NO_WHOLE: list[Any] = [*NO_NUMBER, 1.5]
 NO_CHOICE: list[Any] = ["", "Softmax", None, 0, ["softmax"], True]
 NO_FLAG: list[Any] = [0, 1, None, "yes", np.True_]
+
+# Not every learner has these: see below, and test_feature_map.py.
+SOME = ("bias_step", "feature_map", "code_in")
 
 REFUSED: dict[str, tuple[list[Any], str]] = {
     "n_anchors": (
@@ -75,7 +78,8 @@ def test_what_is_allowed(kind: type[AnchorClassifier], name: str) -> None:
 
 @pytest.mark.parametrize("kind", LEARNERS)
 def test_every_option_is_looked_at(kind: type[AnchorClassifier]) -> None:
-    assert set(kind()._get_params()) - {"supervised"} == set(REFUSED) == set(ALLOWED)
+    assert set(REFUSED) == set(ALLOWED)
+    assert set(kind()._get_params()) - {"supervised", *SOME} == set(REFUSED)
 
 
 @pytest.mark.parametrize("supervised", NO_FLAG)
@@ -108,3 +112,10 @@ def test_the_options_are_documented(kind: type[AnchorClassifier]) -> None:
     assert "{parameters}" not in text
     for name in kind()._get_params():
         assert f"\n{name}\n    " in text
+
+
+@pytest.mark.parametrize("kind", [LLSVMClassifier, SAPLClassifier])
+@pytest.mark.parametrize("bias_step", [*NO_NUMBER, 0, 1e-4, 1001])
+def test_bias_step(kind: type[AnchorClassifier], bias_step: Any) -> None:
+    with pytest.raises(ValueError, match=r"bias_step must be a number from 0\.001 to 1000; got"):
+        kind(bias_step=bias_step)
