@@ -18,7 +18,9 @@ help:
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
 
+# Compiling is a part of setting up: the page then moves as soon as it is open.
 demo: $(VENV)/.ready-cli,dashboard
+	@$(BIN)/python -c 'import stream_llsvm; stream_llsvm.CommitteeClassifier().learn_one({"x": 0.0}, True)'
 	@$(BIN)/stream-llsvm demo
 
 # Needs Java 17, Maven and openssl; nothing of Python.

@@ -1,6 +1,8 @@
 """A real engine and its page: ``python page_process.py PORT [FOLDER OF CHECKPOINTS]``.
 
-Each line on its standard input is an order: "drift" turns the labels round, "stop" ends the run.
+Each line on its standard input is an order: "drift" leaves the labels to chance, "stop" ends
+the run. (A concept that can be learned would not do: the committee has it after ten errors, and
+that is hardly a rise.)
 """
 
 from __future__ import annotations
@@ -21,12 +23,12 @@ _RATE = 2_000.0  # records a second
 
 
 class Turning:
-    """Two moons that never end, at a pace; their labels can be turned round."""
+    """Two moons that never end, at a pace; their labels can be left to chance."""
 
     name = "two moons"
 
     def __init__(self) -> None:
-        self.turned, self.ended = False, False
+        self.drifted, self.ended = False, False
         self._chance, self._next = np.random.default_rng(0), 0
         self._begin, self._first = time.monotonic(), 0
 
@@ -41,12 +43,12 @@ class Turning:
         angle, side = self._chance.uniform(0, np.pi, n), np.where(upper, 1, -1)
         values = np.stack([side * np.cos(angle) + upper, side * (np.sin(angle) - 0.25)], axis=1)
         values += self._chance.normal(0, 0.12, values.shape)
-        names = ("lower", "upper") if not self.turned else ("upper", "lower")
+        named = self._chance.integers(2, size=n) if self.drifted else upper
         self._next += n
         places = [Place(self.name, None, self._next - n + i + 1) for i in range(n)]
         unfit = [Rejected(places[0], "bad number", "x: 'abc' is no number", b"abc")]
         return Batch(
-            labels=[names[i] for i in upper],
+            labels=[("lower", "upper")[i] for i in named],
             places=places,
             position=self.position,
             names=("x", "y"),
@@ -77,7 +79,7 @@ def main(port: int, folder: Path | None) -> None:
     def obey() -> None:
         for line in sys.stdin:
             if line.strip() == "drift":
-                source.turned = not source.turned
+                source.drifted = True
             elif line.strip() == "stop":
                 break
         engine.stop()
