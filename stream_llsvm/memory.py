@@ -27,8 +27,9 @@ from stream_llsvm.kernels.mixer import (
     SINCE,
     TRUST,
 )
+from stream_llsvm.kernels.pieces import PIECE
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
-from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
+from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, MANY, NAMED, VARIANCE
 from stream_llsvm.lanes import Rows, guests_of, run_in_lanes, run_in_stages
 from stream_llsvm.members.member import Member, Shape
 
@@ -109,6 +110,8 @@ class Memory:
             "chunk": chunk,
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
+            "packed_rows": chunk if self.width >= MANY else 0,
+            "most_pieces": self.width // PIECE,
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
         plan[0, : at.KEEP + 1] = (

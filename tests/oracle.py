@@ -119,7 +119,9 @@ class Oracle:
 
     def look(self, x: Array, told: Told | None = None) -> Seen:
         """Score a record; NaN and ABSENT are missing."""
-        z = np.array([s.scaled(v, self.standardize) for s, v in zip(self.scales, x, strict=True)])
+        z = np.array(
+            [s.scaled(v, self.standardize, self.width) for s, v in zip(self.scales, x, strict=True)]
+        )
         if told is not None:
             # A fern's answer may hang on the last bit of a value that equals its threshold.
             np.testing.assert_allclose(told.z, z, rtol=1e-5, atol=1e-5, err_msg="scaled values")
@@ -140,7 +142,7 @@ class Oracle:
         """Learn the record that was looked at last, which is of a known class."""
         self.seen += 1
         for scale, v in zip(self.scales, seen.x, strict=True):
-            scale.observe(v, self.seen)
+            scale.observe(v, self.seen, self.width)
         scores = seen.scores if told is None else told.scores
         self.taught += 1
         for own, member in self._owners():

@@ -121,23 +121,24 @@ class Scale:
     named: float = 0.0
     born: float = 0.0
 
-    def scaled(self, v: float, standardize: bool) -> float:
-        """Return z; 0 where there is no value."""
+    def scaled(self, v: float, standardize: bool, among: int = 1) -> float:
+        """Return z; 0 where there is no value, or where 0 is none among so many features."""
         if not math.isfinite(v):
             return 0.0
         if not standardize:
-            return float(np.clip(v, -scaling.RAW_CLIP, scaling.RAW_CLIP)) or scaling.ON_CENTRE
+            z = float(np.clip(v, -scaling.RAW_CLIP, scaling.RAW_CLIP))
+            return z or (scaling.ON_CENTRE if among < scaling.MANY else 0.0)
         centre, inverse = self.centre, self.inverse
         if self.count < scaling.YOUNG:
             sparse = self.centre == 0 and self.inverse > 0 and self.mean != 0
             mean, variance = self._with(v, 1 / (self.count + 1))
             centre, inverse = self._standard(mean, variance, sparse)
-        if v == centre and inverse > 0:
+        if v == centre and inverse > 0 and (v != 0 or among < scaling.MANY):
             return scaling.ON_CENTRE  # 0 is for what says nothing
         return bent((v - centre) * inverse)
 
-    def observe(self, v: float, seen: float) -> None:
-        """Learn from the value that the record number ``seen`` has."""
+    def observe(self, v: float, seen: float, among: int = 1) -> None:
+        """Learn from the value that the record number ``seen`` has, among so many features."""
         if v == scaling.ABSENT:
             return
         stands_for = 1
@@ -145,7 +146,8 @@ class Scale:
             if seen % scaling.THINNING != 0:
                 return
             stands_for = scaling.THINNING
-        self.named += stands_for
+        if v != 0 or among < scaling.MANY:
+            self.named += stands_for
         if math.isnan(v):
             return
         v = float(np.clip(v, -1e100, 1e100))

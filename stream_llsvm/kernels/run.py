@@ -21,10 +21,19 @@ from stream_llsvm.kernels.mixer import (
     learn_mix,
     mix,
 )
-from stream_llsvm.kernels.scaling import STATISTICS, observe_row, scale_row
+from stream_llsvm.kernels.pieces import pieces_of, take_pieces
+from stream_llsvm.kernels.scaling import (
+    STATISTICS,
+    is_due,
+    observe_row,
+    put_side_by_side,
+    scale_row,
+    scale_settled,
+)
 from stream_llsvm.kernels.sleep import TERM, decide
 from stream_llsvm.kernels.state import (
     ALL_STAGES,
+    BEGINS,
     CHUNK,
     CLASSES,
     COLUMNS,
@@ -43,6 +52,8 @@ from stream_llsvm.kernels.state import (
     MEMBERS,
     OWN_EXPERTS,
     OWN_LANE,
+    PACKED,
+    PIECES,
     PREPARE,
     RELEVANCE,
     STAGE,
@@ -77,9 +88,14 @@ MODEL_LAYOUT = (
     ("calibration", "f8", (2, BINS), "state"),
     ("foretold", "i8", ("foretold", ENTRY), "scratch"),
     ("foretold_scores", "f4", ("foretold", "all_experts", "columns"), "scratch"),
+    ("scales", "f8", (2, "width"), "scratch"),
+    ("packed", "f4", ("packed_rows", "width"), "scratch"),
+    ("begins", "i8", ("packed_rows", "most_pieces"), "scratch"),
+    ("pieces", "i8", ("packed_rows",), "scratch"),
 )
 assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
+assert [MODEL_LAYOUT[i][0] for i in (PACKED, BEGINS, PIECES)] == ["packed", "begins", "pieces"]
 
 
 @entry
@@ -127,6 +143,8 @@ def run(
     places = plan[0, FORETOLD]
     foretold = integers(scratch, o[16], (places, ENTRY))
     kept = floats(scratch, o[17], (places, experts, columns_each))
+    scales = doubles(scratch, o[18], (2, width))
+    packed, pieces_begin, pieces = pieces_of(scratch, plan)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0
@@ -142,7 +160,10 @@ def run(
             scored = n == 1 and remembered(memo, last, last_columns, some, at)
             for q in range(rows + 1):
                 begins[q] = (starts[first + q] if sparse else (first + q) * d) - begin
-            prepare(plan, counters, statistics, some, at, begins, some_labels, scored, z, lessons)
+            prepare(
+                plan, counters, statistics, scales, some, at, begins, some_labels, scored, z,
+                packed, pieces_begin, pieces, lessons,
+            )  # fmt: skip
         if stage in (ALL_STAGES, MEMBERS):
             run_members(
                 state, scratch, plan, facts, z, at, begins, lessons[:rows], some_importance,
@@ -208,22 +229,38 @@ def prepare(
     plan: Array,
     counters: Array,
     statistics: Array,
+    scales: Array,
     values: Array,
     columns: Array,
     begins: Array,
     labels: Array,
     scored: bool,
     z: Array,
+    packed: Array,
+    pieces_begin: Array,
+    pieces: Array,
     lessons: Array,
 ) -> None:
     """Scale a chunk of rows, if the members have not scored it already, and learn the scales."""
+    standardize = plan[0, STANDARDIZE] == 1
+    dense = columns.size == 0
+    laid_out = settled = False
     for q in range(labels.size):
         a, b = begins[q], begins[q + 1]
-        if not scored:
-            scale_row(statistics, plan[0, STANDARDIZE] == 1, values[a:b], columns[a:b], z[a:b])
+        if dense and not laid_out:
+            settled = put_side_by_side(statistics[: b - a], scales)
+            laid_out = True
+        if settled and not scored:
+            scale_settled(scales, standardize, values[a:b], z[a:b])
+        elif not scored:
+            scale_row(statistics, standardize, values[a:b], columns[a:b], z[a:b])
+        if pieces.size > 0 and not scored:
+            pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if plan[0, LEARN_SCALES] == 1 and labels[q] >= 0:
             counters[SEEN] += 1
-            observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
+            if is_due(counters[SEEN]) or not settled:
+                observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
+                laid_out = False
         lessons[q] = labels[q] if plan[0, LEARN_MEMBERS] == 1 else -1
 
 

@@ -45,6 +45,8 @@ LOCAL_KIND, LANDMARKS_KIND, BUDGET_KIND = range(100, 103)
 # Which of the model's sections are its counters, and where the memory leaves its metric for the
 # ferns; and the counter of the records that members have learned.
 COUNTERS, RELEVANCE = 0, 14
+# The model's sections of rows without their empty pieces: see pieces.py.
+PACKED, BEGINS, PIECES = 19, 20, 21
 TAUGHT = 2
 
 FIRST_SECTION = 20

@@ -23,7 +23,7 @@ from stream_llsvm.kernels.jit import Array, Real
 
 WIDEST = 16
 # A product and a sum may become one instruction, as in all kernels.
-_FLAGS = ("contract",)
+FLAGS = ("contract",)
 # Below this an exponential is no ordinary float. The logarithm of 2 in two parts, of which whole
 # multiples of the first are exact, and the polynomial for what is left, are those of Cephes' expf.
 _LOWEST = -87.0
@@ -67,7 +67,7 @@ def _in_blocks(builder: Any, size: Any, block: _Block) -> None:
         lanes //= 2
 
 
-class _Vector:
+class Vector:
     """A one-dimensional array of floats, a block of which is read or written at once."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, array: Any) -> None:
@@ -79,10 +79,16 @@ class _Vector:
         return self._builder.bitcast(self._builder.gep(self._data, [place]), block)
 
     def read(self, place: Any, lanes: int) -> Any:
+        """Return the block that begins at a place."""
         return self._builder.load(self._at(place, lanes), align=4)
 
     def write(self, place: Any, lanes: int, values: Any) -> None:
+        """Write a block that begins at a place."""
         self._builder.store(values, self._at(place, lanes), align=4)
+
+    def write_one(self, place: int, value: Any) -> None:
+        """Write a single number."""
+        self._builder.store(value, self._builder.gep(self._data, [ir.IntType(64)(place)]))
 
 
 def _everywhere(builder: Any, number: Any, lanes: int) -> Any:
@@ -95,15 +101,15 @@ def _everywhere(builder: Any, number: Any, lanes: int) -> Any:
 
 def _sum_with(builder: Any, to: Any, factor: Any, x: Any, lanes: int) -> Any:
     """Return ``to + factor * x``."""
-    product = builder.fmul(_everywhere(builder, factor, lanes), x, flags=_FLAGS)
-    return builder.fadd(to, product, flags=_FLAGS)
+    product = builder.fmul(_everywhere(builder, factor, lanes), x, flags=FLAGS)
+    return builder.fadd(to, product, flags=FLAGS)
 
 
 @intrinsic
 def _add_multiple(context: Any, out: Any, x: Any, factor: Any, size: Any) -> Any:
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
-        ours, theirs = (_Vector(target, builder, kinds[i], arguments[i]) for i in (0, 1))
+        ours, theirs = (Vector(target, builder, kinds[i], arguments[i]) for i in (0, 1))
 
         def block(place: Any, lanes: int) -> None:
             old, step = ours.read(place, lanes), theirs.read(place, lanes)
@@ -121,14 +127,14 @@ def _step_and_follow(
 ) -> Any:
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
-        raw, average, steps = (_Vector(target, builder, kinds[i], arguments[i]) for i in range(3))
+        raw, average, steps = (Vector(target, builder, kinds[i], arguments[i]) for i in range(3))
 
         def block(place: Any, lanes: int) -> None:
             old, step = raw.read(place, lanes), steps.read(place, lanes)
             stepped = _sum_with(builder, old, arguments[3], step, lanes)
             raw.write(place, lanes, stepped)
             before = average.read(place, lanes)
-            lag = builder.fsub(stepped, before, flags=_FLAGS)
+            lag = builder.fsub(stepped, before, flags=FLAGS)
             average.write(place, lanes, _sum_with(builder, before, arguments[4], lag, lanes))
 
         _in_blocks(builder, arguments[5], block)
@@ -141,7 +147,7 @@ def _step_and_follow(
 def _exponentials(context: Any, out: Any, x: Any, top: Any, size: Any) -> Any:
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kinds = signature.args
-        ours, theirs = (_Vector(target, builder, kinds[i], arguments[i]) for i in (0, 1))
+        ours, theirs = (Vector(target, builder, kinds[i], arguments[i]) for i in (0, 1))
 
         def block(place: Any, lanes: int) -> None:
             below = builder.fsub(
@@ -163,7 +169,7 @@ def _exponential(builder: Any, x: Any, lanes: int) -> Any:
         return ir.Constant(kind, [value] * lanes)
 
     def plus(to: Any, a: Any, b: Any) -> Any:
-        return builder.fadd(to, builder.fmul(a, b, flags=_FLAGS), flags=_FLAGS)
+        return builder.fadd(to, builder.fmul(a, b, flags=FLAGS), flags=FLAGS)
 
     lowest = number(np.float32(_LOWEST))
     x = builder.select(builder.fcmp_ordered(">", x, lowest), x, lowest)

@@ -14,6 +14,7 @@ from stream_llsvm.kernels.scaling import (
     CENTRE,
     COUNT,
     INVERSE,
+    MANY,
     MEAN,
     NAMED,
     STATISTICS,
@@ -30,6 +31,9 @@ from tests.oracle_parts import Array, Scale
 
 observe = alone(scaling.observe)
 scaled = alone(scaling.scaled)
+scale_row = alone(scaling.scale_row)
+scale_settled = alone(scaling.scale_settled)
+put_side_by_side = alone(scaling.put_side_by_side)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -127,6 +131,38 @@ def test_a_rarely_named_feature_is_sparse_until_it_is_common() -> None:
     for i in range(100, 300):
         _observe(feature, float(i % 2), i + 1)
     assert feature[CENTRE] == feature[MEAN] > 0
+
+
+def test_among_many_features_a_0_is_as_if_the_feature_were_not_named() -> None:
+    """A pixel: most are 0 in most pictures, and what is 0 can be passed over."""
+    for width, centred in ((MANY - 1, True), (MANY, False)):
+        statistics = np.zeros((width, STATISTICS))
+        for i in range(100):
+            observe(statistics, 3, 2.0 if i % 5 == 0 else 0.0, i + 1, False)
+        assert (statistics[3, CENTRE] > 0) == centred
+        assert (scaled(statistics, 3, 0.0, True) != 0) == centred
+        assert (scaled(statistics, 3, 0.0, False) != 0) == centred
+        assert scaled(statistics, 3, 2.0, True) > 1
+
+
+def test_a_settled_row_is_scaled_as_its_features_are() -> None:
+    rng = np.random.default_rng(3)
+    for width in (5, MANY):
+        rows = rng.normal(2, 3, size=(YOUNG, width)) * (rng.random((YOUNG, width)) < 0.8)
+        rows[:, 1] = 4.0
+        statistics = np.zeros((width, STATISTICS))
+        for standardize in (True, False):
+            observe_rows(statistics, 0, rows.reshape(-1), NOTHING, NOTHING)
+            scales = np.zeros((2, width))
+            assert put_side_by_side(statistics, scales)
+            x = np.concatenate([rows[0][: width - 2], [np.nan, 1e300]])
+            out, expected = np.zeros((2, width), dtype=np.float32)
+            scale_settled(scales, standardize, x, out)
+            scale_row(statistics, standardize, x, NOTHING, expected)
+            assert np.array_equal(out, expected)
+            assert (out[: width - 2] != 0).any()
+        statistics[2, COUNT] = YOUNG - 1
+        assert not put_side_by_side(statistics, scales)
 
 
 def test_a_flag_that_is_1_whenever_it_is_named_is_sparse() -> None:

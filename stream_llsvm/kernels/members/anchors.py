@@ -70,6 +70,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
 from stream_llsvm.kernels.members.mapped import square_of, take_apart
+from stream_llsvm.kernels.pieces import pieces_of, row_of
 from stream_llsvm.kernels.reconstruction import reconstruct
 from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.state import (
@@ -161,6 +162,9 @@ def run(
     places = integers(scratch, o[22], (2, row[MAPPED]))
     solved = k_all if row[CODING] == RECONSTRUCTION else 0
     gram = doubles(scratch, o[16], (solved, solved + 1))
+    packed, begins, pieces = pieces_of(scratch, plan)
+    if mapped.size > 0:  # a record is taken apart by columns
+        pieces = pieces[:0]
     distances = floats(scratch, o[17], n_all)
     least = floats(scratch, o[18], GROUPS)
     some = integers(scratch, o[19], GROUPS)
@@ -171,8 +175,7 @@ def run(
     schedule = row[SCHEDULE]
 
     for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
+        x, at = row_of(q, z, at_all, starts, packed, begins, pieces)
         out = flat(scores[q, first : first + experts])
         seen, seen_at = x, at
         if mapped.size > 0:  # codes of x, machines on phi(x), LL(16)
