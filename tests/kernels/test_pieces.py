@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from stream_llsvm.kernels import linear, pieces
 from stream_llsvm.kernels.pieces import PIECE
@@ -15,7 +16,8 @@ from stream_llsvm.kernels.scaling import MANY
 from tests.kernels.alone import alone
 from tests.oracle import Oracle
 from tests.oracle_compare import ALL, MEMBERS, Kernels, both_learn, stream, synced
-from tests.oracle_parts import Array
+
+Array = NDArray[Any]
 
 take_pieces = alone(pieces.take_pieces)
 scores_of = alone(linear.scores_of)
