@@ -15,7 +15,7 @@ from river import base
 from stream_llsvm.engine.drifting import changes
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
-from stream_llsvm.labels import LabelSpace
+from stream_llsvm.labels import Coded, LabelSpace
 
 log = logging.getLogger("stream_llsvm")
 
@@ -46,13 +46,15 @@ class Progress:
         """Score the answers to records that had a label, and were learned."""
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
-        if answers.refused or None in labels:
+        truth = None if answers.refused else self.classes.known(labels)  # None is not among them
+        if truth is None:
             rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
             labels, predicted = [labels[i] for i in rows], [predicted[i] for i in rows]
             p_truth = p_truth[rows]
+            truth = self._codes(labels)
         if not rows:
             return
-        truth, told = self._codes(labels), self._codes(predicted)
+        told = self._codes(predicted)
         self._note_new_classes(rows, truth)
         self.scores.update(truth, told, p_truth)
         self.counts["learned"] += len(rows)
@@ -66,6 +68,8 @@ class Progress:
 
     def _codes(self, labels: Sequence[Any]) -> NDArray[np.int64]:
         """Return the labels' codes, -1 where there is none."""
+        if isinstance(labels, Coded) and labels.known == self.classes.labels:
+            return labels.codes
         known = self.classes.known(labels)
         if known is not None:
             return known
