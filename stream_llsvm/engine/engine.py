@@ -145,7 +145,7 @@ class Engine:
             self.source.seek(self._again_from)
             self._again_from = None
         begin = self.source.position
-        with ReadAhead(self.source, self.max_batch) as batches:
+        with ReadAhead(self.source, self.max_batch, max_records) as batches:
             while not (self._stop.is_set() or batches.ended):
                 if self.late is not None:
                     self.late.take(self.max_batch, self.learner, self.progress, self.rejects)
