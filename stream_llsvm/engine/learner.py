@@ -23,12 +23,14 @@ class Answers(NamedTuple):
 
     ``sure`` is the probability given to the prediction, ``truth`` that given to the true label (0
     where there is none); ``refused`` says which records the model would not take, and why.
+    ``given`` are the true labels, if all are known already.
     """
 
     labels: Sequence[Any]
     sure: Floats
     truth: Floats
     refused: dict[int, str]
+    given: Coded | None = None
 
 
 class Learner:
@@ -47,17 +49,19 @@ class Learner:
         n = len(labels)
         sure = np.zeros((2, n))
         importance = np.ones(n)
-        if None in labels:
+        known = model._labels.known(labels)
+        if known is None:  # they may be None
             importance[:] = [y is not None for y in labels]
         try:
             if importance.any():
-                codes = model._test_then_learn_rows(names, values, labels, importance, sure)
+                codes = model._test_then_learn_rows(names, values, labels, importance, sure, known)
             else:
                 proba, codes = model._proba_of(names, values)
                 sure[0] = proba.max(axis=1, initial=0.0)
         except ValueError:  # it refused before anything was learned: find out which record
             return self.records(_named(names, values), labels)
-        return Answers(Coded(model.classes, codes), sure[0], sure[1], {})
+        given = None if known is None else Coded(model.classes, known)
+        return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given)
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""

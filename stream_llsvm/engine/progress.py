@@ -46,7 +46,7 @@ class Progress:
         """Score the answers to records that had a label, and were learned."""
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
-        truth = None if answers.refused else self.classes.known(labels)  # None is not among them
+        truth = None if answers.given is None else self._known(answers.given)
         if truth is None:
             rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
             labels, predicted = [labels[i] for i in rows], [predicted[i] for i in rows]
@@ -68,13 +68,17 @@ class Progress:
 
     def _codes(self, labels: Sequence[Any]) -> NDArray[np.int64]:
         """Return the labels' codes, -1 where there is none."""
-        if isinstance(labels, Coded) and labels.known == self.classes.labels:
-            return labels.codes
-        known = self.classes.known(labels)
+        known = self._known(labels)
         if known is not None:
             return known
         codes = [-1 if label is None else self.classes.add(label) for label in labels]
         return np.array(codes, dtype=np.int64)
+
+    def _known(self, labels: Sequence[Any]) -> NDArray[np.int64] | None:
+        """Return the labels' codes if all are known; without a look at each, if they are coded."""
+        if isinstance(labels, Coded) and labels.known == self.classes.labels:
+            return labels.codes
+        return self.classes.known(labels)
 
     def _watch(
         self, detector: base.DriftDetector, rows: Sequence[int], wrong: Sequence[float]
