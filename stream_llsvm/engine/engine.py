@@ -124,7 +124,10 @@ class Engine:
         return self.learner.model
 
     def run(self, max_records: int | None = None) -> dict[str, Any]:
-        """Learn until the source ends, `stop` is called, or so many records have come."""
+        """Learn until the source ends, `stop` is called, or so many records have come.
+
+        No more than so many are read.
+        """
         for observer in self.observers:
             observer.began(self)
         died: BaseException | None = None
