@@ -13,7 +13,6 @@ from river import base
 from stream_llsvm.compiling import announce
 from stream_llsvm.labels import Coded
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.memory import Memory
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +37,7 @@ class Learner:
 
     def __init__(self, model: base.Classifier) -> None:
         self.model = model
-        self._announced: Memory | None = None
+        self._announced: object = None  # the memory of which was told
 
     def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:
         """Predict and learn records that all have the same features; NaN is a missing value."""
