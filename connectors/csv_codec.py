@@ -144,7 +144,7 @@ class CsvCodec(Codec):
         odd = np.empty(n, dtype=np.uint8)
         read_csv(
             data, raws.starts, raws.ends, self._byte[0], self._roles,
-            values, values.view(np.uint64), spans, odd,
+            values, spans, odd,
         )  # fmt: skip
         settle(raws, odd)
         labels, keys = (

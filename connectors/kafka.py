@@ -20,12 +20,16 @@ from stream_llsvm.connectors.kafka_client import (
     Settings,
     wait_for_topics,
 )
+from stream_llsvm.connectors.kafka_held import Held
+from stream_llsvm.connectors.kafka_messages import Messages
 from stream_llsvm.connectors.kafka_positions import LostDataError, Positions, as_position
 from stream_llsvm.connectors.kafka_records import quicken
 from stream_llsvm.connectors.kafka_topics import Topics
 from stream_llsvm.connectors.messages import message_codec
 
 log = logging.getLogger("stream_llsvm.kafka")
+
+_AT_ONCE = 20_000  # messages of what was fetched already
 
 
 class KafkaSource:
@@ -93,6 +97,7 @@ class KafkaSource:
         self._positions = Positions(start, isolation, on_lost_data, self._settings)
         self._isolation = isolation
         self._discover_every = discover_every
+        self._held = Held()
         self._consumer: Any = None
         self._failed_at: dict[Any, int] | None = None
         self._broken: SourceError | None = None
@@ -161,6 +166,7 @@ class KafkaSource:
         beginning; a topic that it does not name is read from ``start``.
         """
         self._positions.given = {topic: dict(parts) for topic, parts in position.items()}
+        self._held.clear()
         if self._broken is not None:
             self._broken = None
             self._drop()
@@ -197,6 +203,7 @@ class KafkaSource:
 
     def _drop(self) -> None:
         consumer, self._consumer = self._consumer, None
+        self._held.clear()
         if consumer is not None:
             with contextlib.suppress(Exception):  # its thread may have died, of whatever
                 consumer.close(autocommit=False, timeout_ms=2000)
@@ -251,35 +258,42 @@ class KafkaSource:
         quicken(consumer)
         return consumer
 
-    def _fetch(self, max_records: int, timeout: float) -> dict[Any, list[Any]]:
+    def _fetch(self, max_records: int, timeout: float) -> dict[Any, list[Messages]]:
+        """Return the next messages by partition, none if none came in time."""
+        if not self._held and not self._polled(max(max_records, _AT_ONCE), timeout):
+            return {}
+        found = self._held.take(max_records)
+        # What was fetched is handed out before an error is told of.
+        with contextlib.suppress(SourceError), self._final(LostDataError):
+            self._positions.move_on(found, held=bool(self._held))
+        return found
+
+    def _polled(self, most: int, timeout: float) -> bool:
+        """Hold what the consumer has got, and return True; False if it was lost or in trouble."""
         from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 
         try:
-            found: dict[Any, list[Any]] = self._consumer.poll(
-                timeout_ms=int(timeout * 1000), max_records=max_records
-            )
+            found = self._consumer.poll(timeout_ms=int(timeout * 1000), max_records=most)
         except OffsetOutOfRangeError as error:
             with self._final(LostDataError):
                 self._positions.out_of_range(error)
-            return {}
+            return False
         except LogTruncationError as error:
             with self._final(LostDataError):
                 self._positions.truncated(error)
-            return {}
+            return False
         except KafkaError as error:
             if not error.retriable:
                 self._start_over(error)
             else:
                 log.warning("%s: %s; trying again", self.name, self._settings.scrub(error))
                 time.sleep(min(timeout, 0.1))
-            return {}
+            return False
         except Exception as error:  # records that cannot be unpacked, or the thread has died
             self._start_over(error)
-            return {}
-        # What was fetched is handed out before an error is told of.
-        with contextlib.suppress(SourceError), self._final(LostDataError):
-            self._positions.move_on(found)
-        return found
+            return False
+        self._held.put(found)
+        return True
 
     @contextlib.contextmanager
     def _final(self, kind: type[SourceError]) -> Iterator[None]:

@@ -10,7 +10,7 @@ import numpy as np
 from stream_llsvm.connectors.base import Batch, Position
 from stream_llsvm.connectors.codecs import Codec
 from stream_llsvm.connectors.flat.raws import Raws
-from stream_llsvm.connectors.kafka_messages import MessagePlaces, Messages, Objects
+from stream_llsvm.connectors.kafka_messages import MessagePlaces, Messages
 from stream_llsvm.connectors.messages import text_or_bytes
 
 
@@ -49,14 +49,9 @@ class MessageBatches:
         """kafka-python's records behind the last batch's places."""
         return [record for piece in self._last for record in piece.records()]
 
-    def made(self, found: Mapping[Any, Sequence[Any]], position: Position) -> Batch | None:
-        """Return a batch of what a poll found; None if that holds nothing to tell of."""
-        pieces: list[Messages] = []
-        for some in found.values():
-            if isinstance(some[0], Messages):
-                pieces += some
-            else:
-                pieces.append(Objects(some))
+    def made(self, found: Mapping[Any, Sequence[Messages]], position: Position) -> Batch | None:
+        """Return a batch of messages by partition; None if there is nothing to tell of."""
+        pieces = [piece for some in found.values() for piece in some]
         if self._skip_tombstones:
             pieces = self._without_tombstones(pieces)
         if not pieces:

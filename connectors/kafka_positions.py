@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stream_llsvm.connectors.base import Position, SourceError
@@ -122,16 +122,17 @@ class Positions:
             self.next[one] = max(end, firsts[one])  # what was read before need not be read twice
             self._consumer.seek(one, self.next[one])
 
-    def move_on(self, found: dict[Any, list[Any]]) -> None:
-        """Note where each partition stands: also behind gaps and the marks of transactions."""
+    def move_on(self, found: Mapping[Any, Sequence[Messages]], *, held: bool) -> None:
+        """Note where each partition stands: also behind gaps and the marks of transactions.
+
+        Where the consumer stands says nothing as long as messages before that are ``held``.
+        """
         from kafka.errors import KafkaError, LogTruncationError
 
-        for one, records in found.items():
-            last = records[-1]
-            offset = last.offsets[-1] if isinstance(last, Messages) else last.offset
-            self.next[one] = int(offset) + 1
+        for one, pieces in found.items():
+            self.next[one] = int(pieces[-1].offsets[-1]) + 1
         now = time.monotonic()
-        if found or now > self._moved + 0.5:
+        if not held and (found or now > self._moved + 0.5):
             self._moved = now
             for one in found or self.next:
                 try:

@@ -16,6 +16,8 @@ from stream_llsvm.names import check_name, sort_key
 from stream_llsvm.sparse import SparseRows
 from stream_llsvm.values import as_number, show
 
+Columns = NDArray[np.int64]
+
 #: A column that the record does not name at all. Infinity is never legal in a record, so the
 #: code point is free; NaN says that the column is named, but has no value.
 ABSENT = -inf
@@ -111,12 +113,14 @@ class FeatureSpace:
         "_get",
         "_names",
         "_pack",
+        "_placed",
         "_row",
         "_stale",
         "_width",
         "ignored",
     )
     _names: tuple[Hashable, ...] | None
+    _placed: tuple[tuple[Hashable, ...], Columns, Columns | None] | None
     _row: Row
 
     def __init__(self, names: Iterable[Hashable] = ()) -> None:
@@ -192,6 +196,7 @@ class FeatureSpace:
         # What depends on the width is made again when it is next needed: a text stream brings
         # new names with every record, and must not pay for all the old ones each time.
         self._names = None
+        self._placed = None
         self._stale = True
         self._width = -1
 
@@ -311,17 +316,13 @@ class FeatureSpace:
         """
         if isinstance(matrix, SparseRows):
             return self._encode_sparse(names, matrix)
-        columns = np.array([self._columns.get(name, -1) for name in names], dtype=np.int64)
-        if matrix.ndim != 2 or matrix.shape[1] != len(columns):
-            raise ValueError(f"{len(columns)} names for a matrix of shape {matrix.shape}")
-        places = np.argsort(columns, kind="stable")
-        places = places[np.count_nonzero(columns < 0) :]
-        columns = columns[places]
-        if np.any(columns[1:] == columns[:-1]):
-            raise ValueError("two columns of the matrix have the same name")
+        names = tuple(names)
+        if matrix.ndim != 2 or matrix.shape[1] != len(names):
+            raise ValueError(f"{len(names)} names for a matrix of shape {matrix.shape}")
+        columns, places = self._places_of(names)
         n, named, width = len(matrix), len(columns), len(self._columns)
         self.ignored = matrix.shape[1] - named
-        if not np.array_equal(places, np.arange(matrix.shape[1])):
+        if places is not None:
             matrix = np.take(matrix, places, axis=1)
         if self._is_sparse(named):
             starts = np.arange(0, n * named + 1, named) if named else np.zeros(n + 1)
@@ -335,6 +336,22 @@ class FeatureSpace:
         values = np.full((n, width), ABSENT)
         values[:, columns] = matrix
         return _dense(values)
+
+    def _places_of(self, names: tuple[Hashable, ...]) -> tuple[Columns, Columns | None]:
+        """Return the known columns in order, and which of the matrix they are; None if all are.
+
+        Batches of a stream name the same columns: what was found of the last is kept.
+        """
+        if self._placed is None or self._placed[0] != names:
+            columns = np.array([self._columns.get(name, -1) for name in names], dtype=np.int64)
+            places = np.argsort(columns, kind="stable")
+            places = places[np.count_nonzero(columns < 0) :]
+            columns = columns[places]
+            if np.any(columns[1:] == columns[:-1]):
+                raise ValueError("two columns of the matrix have the same name")
+            as_they_are = np.array_equal(places, np.arange(len(names)))
+            self._placed = names, columns, None if as_they_are else places
+        return self._placed[1:]
 
     def _encode_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
         n, width = len(rows), len(self._columns)

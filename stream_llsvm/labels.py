@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set, Sized
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set, Sized
+from typing import Any, overload
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -129,6 +129,45 @@ class LabelSpace:
 
         """
         return np.array([self.code(label) for label in labels], dtype=np.int64)
+
+
+class Coded(Sequence[Any]):
+    """Labels by their codes, each looked up when it is asked for; None for a code of -1.
+
+    Parameters
+    ----------
+    known
+        The labels in the order of their codes.
+    codes
+        One a label.
+
+    Examples
+    --------
+    >>> list(Coded(("spam", "ham"), np.array([1, -1, 0])))
+    ['ham', None, 'spam']
+
+    """
+
+    __slots__ = ("_named", "codes", "known")
+
+    def __init__(self, known: tuple[Any, ...], codes: NDArray[np.int64]) -> None:
+        self.known, self.codes = known, codes
+        self._named = (*known, None)  # which -1 finds
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._named.__getitem__, self.codes.tolist())
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Coded: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return Coded(self.known, self.codes[index])
+        return self._named[self.codes[index]]
 
 
 def _plain(label: Hashable) -> Hashable:

@@ -276,6 +276,16 @@ def test_a_matrix_in_column_order_is_not_copied() -> None:
     assert FeatureSpace("ab").encode_many("ab", matrix).values is matrix
 
 
+def test_batches_may_name_their_columns_in_any_order() -> None:
+    space = FeatureSpace("ab")
+    matrix = np.array([[1.0, 2.0]])
+    assert space.encode_many("ab", matrix).values.tolist() == [[1.0, 2.0]]
+    assert space.encode_many("ba", matrix).values.tolist() == [[2.0, 1.0]]
+    assert space.encode_many("bx", matrix).values.tolist() == [[-np.inf, 1.0]]
+    space.add("x")
+    assert space.encode_many("bx", matrix).values.tolist() == [[-np.inf, 1.0, 2.0]]
+
+
 def test_a_matrix_that_does_not_fit_its_names() -> None:
     space = FeatureSpace("ab")
     with pytest.raises(ValueError, match=r"3 names for a matrix of shape \(1, 2\)"):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.labels import LabelSpace, as_labels
+from stream_llsvm.labels import Coded, LabelSpace, as_labels
 
 LABELS = st.one_of(
     st.text(max_size=2), st.integers(-3, 3), st.booleans(), st.floats(0, 2, width=16)
@@ -149,3 +149,14 @@ def test_codes_of_labels_that_are_all_known() -> None:
     for unknown in ("b", None, float("nan"), [1]):
         assert space.known(["a", unknown]) is None  # type: ignore[list-item]
     assert len(space) == 2
+
+
+@given(st.lists(LABELS), st.data())
+def test_coded_labels_are_the_labels(known: list[Any], data: st.DataObject) -> None:
+    space = LabelSpace(known)
+    codes = data.draw(st.lists(st.integers(-1, len(space) - 1)))
+    expected = [None if code < 0 else space.labels[code] for code in codes]
+    coded = Coded(space.labels, np.array(codes, dtype=np.int64))
+    assert list(coded) == list(coded[:]) == expected
+    assert [coded[i] for i in range(len(coded))] == expected
+    assert list(coded[1:]) == expected[1:]

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 #: Bytes, places or numbers, as each function says.
 Array = NDArray[Any]
+#: Where bytes begin, see `addresses`.
+Begin = Any
 #: 64 bits without a sign: they must not be mixed with others, which would make floats of them.
 Bits = Any
 

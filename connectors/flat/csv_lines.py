@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.connectors.flat.compiled import Array, entry, part
+from stream_llsvm.connectors.flat.addresses import begin_of, byte
+from stream_llsvm.connectors.flat.compiled import Array, Begin, entry, part
 from stream_llsvm.connectors.flat.fields import KEY, LABEL, ODD, READ, WIDE
-from stream_llsvm.connectors.flat.numbers import number, store
+from stream_llsvm.connectors.flat.numbers import number
 
 _LONG = 100_000  # Python's csv refuses longer fields
 
@@ -18,7 +19,7 @@ _LONG = 100_000  # Python's csv refuses longer fields
 @entry
 def read_csv(
     data: Array, starts: Array, ends: Array, delimiter: int, roles: Array,
-    values: Array, bits: Array, spans: Array, odd: Array,
+    values: Array, spans: Array, odd: Array,
 ) -> None:  # fmt: skip
     """Read lines.
 
@@ -30,24 +31,25 @@ def read_csv(
         What stands between two fields.
     roles
         What each field is: the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
-    values, bits
-        Where the numbers go, (n, features), and the same memory as whole numbers.
+    values
+        Where the numbers go, (n, features).
     spans
         (n, 4), where label and key begin and end in the data, filled with -1.
     odd
         (n,), what is known of each line.
 
     """
+    begin = begin_of(data)
     for i in range(len(starts)):
-        odd[i] = _line(data, starts[i], ends[i], delimiter, roles, values, bits, spans, i)
+        odd[i] = _line(begin, starts[i], ends[i], delimiter, roles, values, spans, i)
 
 
 @part
 def _line(
-    data: Array, at: int, stop: int, delimiter: int, roles: Array,
-    values: Array, bits: Array, spans: Array, row: int,
+    data: Begin, at: int, stop: int, delimiter: int, roles: Array,
+    values: Array, spans: Array, row: int,
 ) -> int:  # fmt: skip
-    if stop > at and data[stop - 1] == 13:
+    if stop > at and byte(data, stop - 1) == 13:
         stop -= 1
     if stop == at or stop - at > _LONG:
         return ODD
@@ -55,28 +57,28 @@ def _line(
     fields = len(roles)
     for f in range(fields):
         if f:
-            if at == stop or data[at] != delimiter:
+            if at == stop or byte(data, at) != delimiter:
                 return ODD
             at += 1
-        while at < stop and data[at] == 32:
+        while at < stop and byte(data, at) == 32:
             at += 1
         role = roles[f]
         if role >= 0:
-            if at == stop or data[at] == delimiter:
+            if at == stop or byte(data, at) == delimiter:
                 values[row, role] = np.nan
                 continue
-            digits, power, negative, at = number(data, at, stop, False)
-            if at < 0 or not store(digits, power, negative, values, bits, row, role):
+            values[row, role], at = number(data, at, stop, False)
+            if at < 0:
                 return ODD
-            while at < stop and data[at] == 32:
+            while at < stop and byte(data, at) == 32:
                 at += 1
             continue
         begin = at
-        while at < stop and data[at] != delimiter:
-            byte = data[at]
-            if byte in (34, 13, 10, 0):
+        while at < stop and byte(data, at) != delimiter:
+            one = byte(data, at)
+            if one in (34, 13, 10, 0):
                 return ODD
-            if byte > 127:
+            if one > 127:
                 known = WIDE
             at += 1
         if role == LABEL:

@@ -81,7 +81,7 @@ class JsonShape:
         odd = np.empty(n, dtype=np.uint8)
         read_json(
             data, raws.starts, raws.ends, self._names, self._ends, self._roles,
-            values, values.view(np.uint64), spans, odd,
+            values, spans, odd,
         )  # fmt: skip
         settle(raws, odd)
         labels, keys = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stream_llsvm.connectors.flat.compiled import Array, entry, part
+from stream_llsvm.connectors.flat.addresses import begin_of, byte
+from stream_llsvm.connectors.flat.compiled import Array, Begin, entry, part
 
 #: The columns of the table: what a message's offset and time are, where its key and its value begin
 #: and end (below 0 if there is none), where its headers begin, and where it ends.
@@ -29,21 +30,21 @@ def locate(data: Array, at: int, base: int, first_time: int, one_time: int, tabl
         Filled with a row for each.
 
     """
-    size = len(data)
+    begin, size = begin_of(data), len(data)
     told = WHOLE
     for i in range(len(table)):
         row = table[i]
-        length, at = _number(data, at)
+        length, at = _number(begin, at, size)
         if at < 0:
             return BROKEN
-        begin = at
-        _, at = _number(data, at)  # attributes, which have no meaning yet
-        later, at = _number(data, at)
-        offset, at = _number(data, at)
+        first = at
+        _, at = _number(begin, at, size)  # attributes, which have no meaning yet
+        later, at = _number(begin, at, size)
+        offset, at = _number(begin, at, size)
         row[OFFSET] = base + offset
         row[TIME] = first_time + later if one_time < 0 else one_time
         for column in (KEY, VALUE):
-            length_of, at = _number(data, at)
+            length_of, at = _number(begin, at, size)
             row[column] = row[column + 1] = -1
             if at < 0 or length_of > size - at:
                 return BROKEN
@@ -52,35 +53,34 @@ def locate(data: Array, at: int, base: int, first_time: int, one_time: int, tabl
                 at += length_of
                 row[column + 1] = at
         row[HEADERS] = at
-        if at < size and data[at] == 0:
+        if at < size and byte(begin, at) == 0:
             at += 1
         else:
-            found, at = _headers(data, at)
+            found, at = _headers(begin, at, size)
             if found == NAMES:
                 told = NAMES
-        if at < 0 or at - begin != length:
+        if at < 0 or at - first != length:
             return BROKEN
         row[END] = at
     return told if at == size else BROKEN
 
 
 @part
-def _headers(data: Array, at: int) -> tuple[int, int]:
+def _headers(data: Begin, at: int, size: int) -> tuple[int, int]:
     """Return whether a name is more than ASCII, and where the headers end, -1 if they are none."""
-    size = len(data)
     told = WHOLE
-    count, at = _number(data, at)
+    count, at = _number(data, at, size)
     if at < 0 or count < 0 or count > size:
         return BROKEN, -1
     for _ in range(count):
-        length, at = _number(data, at)
+        length, at = _number(data, at, size)
         if at < 0 or length < 0 or length > size - at:
             return BROKEN, -1
         for k in range(at, at + length):
-            if data[k] > 127:
+            if byte(data, k) > 127:
                 told = NAMES
         at += length
-        length, at = _number(data, at)
+        length, at = _number(data, at, size)
         if at < 0 or length > size - at:
             return BROKEN, -1
         at += max(0, length)
@@ -88,18 +88,18 @@ def _headers(data: Array, at: int) -> tuple[int, int]:
 
 
 @part
-def _number(data: Array, at: int) -> tuple[int, int]:
+def _number(data: Begin, at: int, size: int) -> tuple[int, int]:
     """Read a number that is written in seven bits a byte; return it and where the next begins.
 
     That is -1 if there is none, or if none began where this one should.
     """
     found = 0
     shift = 0
-    while 0 <= at < len(data) and shift < 64:
-        byte = data[at]
+    while 0 <= at < size and shift < 64:
+        one = byte(data, at)
         at += 1
-        found |= (byte & 127) << shift
-        if byte < 128:
+        found |= (one & 127) << shift
+        if one < 128:
             # The last bit tells the sign; what is above must not be filled with it.
             return ((found >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(found & 1), at
         shift += 7

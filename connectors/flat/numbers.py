@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.connectors.flat.compiled import Array, Bits, part
+from stream_llsvm.connectors.flat.addresses import byte, float_of
+from stream_llsvm.connectors.flat.compiled import Array, Begin, Bits, part
 
 _LEAST, _MOST = -342, 308  # powers of ten between which a number may be a float
 _DIGITS = 19  # that 64 bits hold, whichever they are
@@ -37,35 +38,60 @@ _ODD = (np.uint64(0), 0, False, -1)
 
 
 @part
-def number(data: Array, at: int, stop: int, strict: bool) -> tuple[Bits, int, bool, int]:
+def number(data: Begin, at: int, stop: int, strict: bool) -> tuple[float, int]:
+    """Read a number: its value, and where it ends, which is -1 if it is left to Python.
+
+    ``strict`` takes what JSON allows, otherwise it is what Python's ``float`` allows.
+    """
+    digits, power, negative, at = _decimal(data, at, stop, strict)
+    if at < 0:
+        return 0.0, -1
+    while power < 0 and digits > np.uint64(1 << 53) and digits % _TEN == 0:
+        digits //= _TEN  # a whole number of many digits is often written with .0
+        power += 1
+    found = 0.0
+    if digits <= np.uint64(1 << 53) and -22 <= power <= 22:
+        found = np.float64(digits)
+        found = found / _EXACT[-power] if power < 0 else found * _EXACT[power]
+    elif digits and (power < _LEAST or power > _MOST):
+        return 0.0, -1
+    elif digits:
+        nearest = _nearest(digits, power)
+        if nearest == 0:
+            return 0.0, -1
+        found = float_of(nearest)
+    return -found if negative else found, at
+
+
+@part
+def _decimal(data: Begin, at: int, stop: int, strict: bool) -> tuple[Bits, int, bool, int]:
     """Read a number: its digits, its power of ten, its sign, and where it ends.
 
-    Where it ends is -1 if it is none, or one that is left to Python. ``strict`` takes what JSON
-    allows, otherwise it is what Python's ``float`` allows.
+    Where it ends is -1 if it is none, or has too many digits.
     """
     negative = False
-    if at < stop and data[at] == 45:  # -
+    if at < stop and byte(data, at) == 45:  # -
         negative = True
         at += 1
-    elif not strict and at < stop and data[at] == 43:  # +
+    elif not strict and at < stop and byte(data, at) == 43:  # +
         at += 1
     first = at
     digits = np.uint64(0)
     while at < stop:
-        digit = data[at] - 48
+        digit = byte(data, at) - 48
         if digit < 0 or digit > 9:
             break
         digits = digits * _TEN + np.uint64(digit)
         at += 1
     whole = at - first
-    if strict and (whole == 0 or (whole > 1 and data[first] == 48)):
+    if strict and (whole == 0 or (whole > 1 and byte(data, first) == 48)):
         return _ODD
     behind = 0
-    if at < stop and data[at] == 46:  # .
+    if at < stop and byte(data, at) == 46:  # .
         at += 1
         begin = at
         while at < stop:
-            digit = data[at] - 48
+            digit = byte(data, at) - 48
             if digit < 0 or digit > 9:
                 break
             digits = digits * _TEN + np.uint64(digit)
@@ -80,16 +106,16 @@ def number(data: Array, at: int, stop: int, strict: bool) -> tuple[Bits, int, bo
     if strict and negative and behind == 0 and digits == 0:
         return _ODD  # a whole number in JSON has no sign if it is 0
     power = -behind
-    if at < stop and data[at] | 32 == 101:  # e or E
+    if at < stop and byte(data, at) | 32 == 101:  # e or E
         at += 1
         below = False
-        if at < stop and (data[at] == 45 or data[at] == 43):
-            below = data[at] == 45
+        if at < stop and (byte(data, at) == 45 or byte(data, at) == 43):
+            below = byte(data, at) == 45
             at += 1
         begin = at
         own = 0
         while at < stop and at - begin < 5:
-            digit = data[at] - 48
+            digit = byte(data, at) - 48
             if digit < 0 or digit > 9:
                 break
             own = own * 10 + digit
@@ -101,38 +127,13 @@ def number(data: Array, at: int, stop: int, strict: bool) -> tuple[Bits, int, bo
 
 
 @part
-def _significant(data: Array, first: int, stop: int) -> int:
+def _significant(data: Begin, first: int, stop: int) -> int:
     """Return how many digits there are from the first that is not 0."""
     count = 0
     for at in range(first, stop):
-        if data[at] != 46 and (count or data[at] != 48):
+        if byte(data, at) != 46 and (count or byte(data, at) != 48):
             count += 1
     return count
-
-
-@part
-def store(
-    digits: Bits, power: int, negative: bool, values: Array, bits: Array, row: int, column: int
-) -> bool:
-    """Write a number where it belongs, ``bits`` being the values' own bits; False if unsure."""
-    while power < 0 and digits > np.uint64(1 << 53) and digits % _TEN == 0:
-        digits //= _TEN  # a whole number of many digits is often written with .0
-        power += 1
-    if digits <= np.uint64(1 << 53) and -22 <= power <= 22:
-        value = np.float64(digits)
-        value = value / _EXACT[-power] if power < 0 else value * _EXACT[power]
-        values[row, column] = -value if negative else value
-        return True
-    if digits == 0:
-        values[row, column] = -0.0 if negative else 0.0
-        return True
-    if power < _LEAST or power > _MOST:
-        return False
-    found = _nearest(digits, power)
-    if found == 0:
-        return False
-    bits[row, column] = found | (_ONE << np.uint64(63)) if negative else found
-    return True
 
 
 @part

@@ -124,7 +124,10 @@ class Engine:
         return self.learner.model
 
     def run(self, max_records: int | None = None) -> dict[str, Any]:
-        """Learn until the source ends, `stop` is called, or so many records have come."""
+        """Learn until the source ends, `stop` is called, or so many records have come.
+
+        No more than so many are read.
+        """
         for observer in self.observers:
             observer.began(self)
         died: BaseException | None = None
@@ -145,7 +148,7 @@ class Engine:
             self.source.seek(self._again_from)
             self._again_from = None
         begin = self.source.position
-        with ReadAhead(self.source, self.max_batch) as batches:
+        with ReadAhead(self.source, self.max_batch, max_records) as batches:
             while not (self._stop.is_set() or batches.ended):
                 if self.late is not None:
                     self.late.take(self.max_batch, self.learner, self.progress, self.rejects)

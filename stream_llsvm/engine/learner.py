@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_llsvm.compiling import announce
+from stream_llsvm.labels import Coded
 from stream_llsvm.learners.base import LocalClassifier
 
 Floats = NDArray[np.float64]
@@ -21,12 +22,14 @@ class Answers(NamedTuple):
 
     ``sure`` is the probability given to the prediction, ``truth`` that given to the true label (0
     where there is none); ``refused`` says which records the model would not take, and why.
+    ``given`` are the true labels, if all are known already.
     """
 
-    labels: list[Any]
+    labels: Sequence[Any]
     sure: Floats
     truth: Floats
     refused: dict[int, str]
+    given: Coded | None = None
 
 
 class Learner:
@@ -34,6 +37,7 @@ class Learner:
 
     def __init__(self, model: base.Classifier) -> None:
         self.model = model
+        self._announced: object = None  # the memory of which was told
 
     def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:
         """Predict and learn records that all have the same features; NaN is a missing value."""
@@ -42,28 +46,28 @@ class Learner:
             return self.records(_named(names, values), labels)
         self._announce()
         n = len(labels)
-        sure = np.zeros((n, 2))
+        sure = np.zeros((2, n))
         importance = np.ones(n)
-        if None in labels:
+        known = model._labels.known(labels)
+        if known is None:  # they may be None
             importance[:] = [y is not None for y in labels]
         try:
             if importance.any():
-                codes = model._test_then_learn_rows(names, values, labels, importance, sure)
+                codes = model._test_then_learn_rows(names, values, labels, importance, sure, known)
             else:
                 proba, codes = model._proba_of(names, values)
-                sure[:, 0] = proba.max(axis=1, initial=0.0)
+                sure[0] = proba.max(axis=1, initial=0.0)
         except ValueError:  # it refused before anything was learned: find out which record
             return self.records(_named(names, values), labels)
-        known = model.classes
-        named = [*known, None]  # the last stands for -1, no answer
-        answers = [named[code] for code in codes.tolist()]
-        return Answers(answers, sure[:, 0], sure[:, 1], {})
+        given = None if known is None else Coded(model.classes, known)
+        return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given)
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""
         self._announce()
         n = len(records)
-        answers = Answers([None] * n, np.zeros(n), np.zeros(n), {})
+        told: list[Any] = [None] * n
+        answers = Answers(told, np.zeros(n), np.zeros(n), {})
         for i, (x, label) in enumerate(zip(records, labels, strict=True)):
             try:
                 proba = self.model.predict_proba_one(x)
@@ -74,14 +78,16 @@ class Learner:
                 continue
             if proba:
                 best = max(proba, key=proba.__getitem__)
-                answers.labels[i], answers.sure[i] = best, proba[best]
+                told[i], answers.sure[i] = best, proba[best]
                 answers.truth[i] = proba.get(label, 0.0)
         return answers
 
     def _announce(self) -> None:
         """Say that a model which came from a file will compile; one that is new says so itself."""
-        if isinstance(self.model, LocalClassifier) and self.model._memory is not None:
-            announce(self.model._memory.guests)
+        memory = self.model._memory if isinstance(self.model, LocalClassifier) else None
+        if memory is not None and memory is not self._announced:
+            announce(memory.guests)
+            self._announced = memory
 
     def teach(self, x: dict[Any, Any], label: Any) -> str | None:
         """Learn a record that was predicted before; returns why the model refused it, if it did.

@@ -15,7 +15,7 @@ from river import base
 from stream_llsvm.engine.drifting import changes
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
-from stream_llsvm.labels import LabelSpace
+from stream_llsvm.labels import Coded, LabelSpace
 
 log = logging.getLogger("stream_llsvm")
 
@@ -46,13 +46,15 @@ class Progress:
         """Score the answers to records that had a label, and were learned."""
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
-        if answers.refused or None in labels:
+        truth = None if answers.given is None else self._known(answers.given)
+        if truth is None:
             rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
             labels, predicted = [labels[i] for i in rows], [predicted[i] for i in rows]
             p_truth = p_truth[rows]
+            truth = self._codes(labels)
         if not rows:
             return
-        truth, told = self._codes(labels), self._codes(predicted)
+        told = self._codes(predicted)
         self._note_new_classes(rows, truth)
         self.scores.update(truth, told, p_truth)
         self.counts["learned"] += len(rows)
@@ -66,11 +68,17 @@ class Progress:
 
     def _codes(self, labels: Sequence[Any]) -> NDArray[np.int64]:
         """Return the labels' codes, -1 where there is none."""
-        known = self.classes.known(labels)
+        known = self._known(labels)
         if known is not None:
             return known
         codes = [-1 if label is None else self.classes.add(label) for label in labels]
         return np.array(codes, dtype=np.int64)
+
+    def _known(self, labels: Sequence[Any]) -> NDArray[np.int64] | None:
+        """Return the labels' codes if all are known; without a look at each, if they are coded."""
+        if isinstance(labels, Coded) and labels.known == self.classes.labels:
+            return labels.codes
+        return self.classes.known(labels)
 
     def _watch(
         self, detector: base.DriftDetector, rows: Sequence[int], wrong: Sequence[float]

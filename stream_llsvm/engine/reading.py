@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import sys
 import threading
 from typing import Self
 
@@ -21,6 +22,8 @@ class ReadAhead:
         What is read. Only this thread may touch it meanwhile.
     max_batch
         How many records are polled at once.
+    most
+        How many are polled in all; None for as many as come.
 
     Attributes
     ----------
@@ -31,8 +34,9 @@ class ReadAhead:
 
     """
 
-    def __init__(self, source: Source, max_batch: int) -> None:
+    def __init__(self, source: Source, max_batch: int, most: int | None = None) -> None:
         self._source, self._max_batch = source, max_batch
+        self._wanted = sys.maxsize if most is None else most
         self._ready: queue.Queue[Batch | Exception | None] = queue.Queue(_AHEAD)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._read, name="reader", daemon=True)
@@ -66,9 +70,10 @@ class ReadAhead:
 
     def _read(self) -> None:
         try:
-            while not self._done.is_set():
-                batch = self._source.poll(self._max_batch, _IDLE)
+            while self._wanted > 0 and not self._done.is_set():
+                batch = self._source.poll(min(self._max_batch, self._wanted), _IDLE)
                 if batch is not None:
+                    self._wanted -= len(batch) + len(batch.rejected)
                     self._polled += 1
                     self._put(batch)
                 elif self._source.ended:

@@ -17,18 +17,20 @@ class Recoveries:
 
     def __init__(self) -> None:
         self._since: float | None = None
+        self._source: Recovering | None = None
 
     def began(self, engine: Engine) -> None:
         """Begin without trouble."""
         self._since = None
+        # Looked up once: to ask what a protocol asks takes as long as many records.
+        self._source = engine.source if isinstance(engine.source, Recovering) else None
 
     def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Do nothing: the turn that follows tells all."""
 
     def turned(self, engine: Engine) -> None:
         """Ask the source."""
-        source = engine.source
-        trouble = source.trouble if isinstance(source, Recovering) else ""
+        trouble = "" if self._source is None else self._source.trouble
         if trouble and self._since is None:
             self._since = time.monotonic()
             engine.progress.note("recovering", trouble)

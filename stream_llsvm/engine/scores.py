@@ -8,19 +8,17 @@ Classes are numbers, in the order in which they appeared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.engine.tallying import KINDS, tally
+
 Codes = NDArray[np.int64]
 
 WINDOW = 1_000
 FADE = 0.999
-_FLOOR = 1e-15
-_MANY = 32  # classes of which a table of all pairs is larger than a batch
-_MODEL, _MAJORITY, _LAST, _LOSS = range(4)
 
 
 class Scores:
@@ -46,9 +44,9 @@ class Scores:
         self.n = 0
         self.confusion = np.zeros((0, 0), dtype=np.int64)
         self._recent = np.zeros((2, window), dtype=np.int64)  # truth, predicted
-        self._recent_hits = np.zeros((4, window))
-        self._sums = np.zeros(4)
-        self._fading = np.zeros(4)
+        self._recent_hits = np.zeros((KINDS, window))
+        self._sums = np.zeros(KINDS)
+        self._fading = np.zeros(KINDS)
         self._faded = 0.0
         self._counts = np.zeros(0, dtype=np.int64)  # of each class
         self._last = -1
@@ -59,56 +57,21 @@ class Scores:
         if n == 0:
             return
         self._make_room(int(max(truth.max(), predicted.max())) + 1)
-        rows = np.zeros((4, n))
-        rows[_MODEL] = truth == predicted
-        rows[_MAJORITY] = truth == self._majorities(truth)
-        rows[_LAST] = truth == np.concatenate([[self._last], truth[:-1]])
-        rows[_LOSS] = -np.log(np.maximum(p_truth, _FLOOR))
-        self._count(truth, predicted)
-        self._sums += rows.sum(axis=1)
-        weights = _faded(n)
-        self._fading = FADE**n * self._fading + rows @ weights
-        self._faded = FADE**n * self._faded + float(weights.sum())
-        last = min(n, self.window)
-        begin = (self.n + n - last) % self.window
-        before = min(last, self.window - begin)  # so many fit before the window's end
-        for to, some in (
-            (slice(begin, begin + before), slice(n - last, n - last + before)),
-            (slice(0, last - before), slice(n - last + before, n)),
-        ):
-            self._recent[0, to], self._recent[1, to] = truth[some], predicted[some]
-            self._recent_hits[:, to] = rows[:, some]
+        self._counts = self.class_counts()
+        tally(
+            truth, predicted, np.ascontiguousarray(p_truth), self.n, self._last, FADE,
+            self._counts, self.confusion, self._sums, self._fading,
+            self._recent, self._recent_hits,
+        )  # fmt: skip
+        faded = FADE**n
+        self._faded = faded * self._faded + (1 - faded) / (1 - FADE)
         self.n += n
         self._last = int(truth[-1])
-
-    def _count(self, truth: Codes, predicted: Codes) -> None:
-        """Count the pairs of truth and answer."""
-        told = predicted >= 0
-        if not told.all():
-            truth, predicted = truth[told], predicted[told]
-        classes = len(self.confusion)
-        if classes > _MANY:
-            np.add.at(self.confusion, (truth, predicted), 1)
-        else:
-            pairs = np.bincount(truth * classes + predicted, minlength=classes**2)
-            self.confusion += pairs.reshape(classes, classes)
 
     def _make_room(self, classes: int) -> None:
         more = classes - len(self.confusion)
         if more > 0:
             self.confusion = np.pad(self.confusion, (0, more))
-
-    def _majorities(self, truth: Codes) -> Codes:
-        """Return the class that was most frequent before each record; -1 before the first."""
-        counts = self.class_counts()
-        one_hot = truth == np.arange(len(counts))[:, None]
-        before = np.cumsum(one_hot, axis=1)
-        self._counts = counts + before[:, -1]
-        before += counts[:, None] - one_hot
-        answer: Codes = before.argmax(axis=0)
-        if self.n == 0:
-            answer[0] = -1
-        return answer
 
     def class_counts(self) -> Codes:
         """Return how many records of each class there were."""
@@ -163,13 +126,6 @@ class Scores:
         scores._sums, scores._fading = payload["sums"].copy(), payload["fading"].copy()
         scores._faded, scores._last = payload["faded"], payload["last"]
         return scores
-
-
-@lru_cache(16)  # of the few sizes of batches
-def _faded(n: int) -> NDArray[Any]:
-    """Return what each of so many records still counts behind the last."""
-    weights: NDArray[Any] = FADE ** np.arange(n - 1, -1, -1)
-    return weights
 
 
 def _scores_of(means: NDArray[np.float64]) -> dict[str, float]:

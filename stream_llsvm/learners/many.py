@@ -76,15 +76,20 @@ class ManyRecords(GrowingModel, AnswersMany):
         labels: Sequence[Hashable],
         importance: NDArray[np.float64],
         sure: NDArray[np.float64] | None = None,
+        known: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
-        """Return the codes predicted; fills ``sure``: (n, 2), of the prediction, of the truth."""
+        """Return the codes predicted; fills ``sure``: (2, n), of the prediction, of the truth.
+
+        ``known`` are the codes of the labels, if all are known and count.
+        """
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
         ahead = LabelSpace(self._labels.labels)
         firsts: set[int] = set()  # rows that bring a new class
-        all_known = self._labels.known(labels) if importance.all() else None
-        if all_known is not None:
-            codes = all_known
+        if known is None and importance.all():
+            known = self._labels.known(labels)
+        if known is not None:
+            codes = known
         else:
             codes = np.full(n, -1, dtype=np.int64)  # a row that counts nothing is only predicted
             for i, label in enumerate(labels):
@@ -124,9 +129,9 @@ class ManyRecords(GrowingModel, AnswersMany):
                 proba[0] = 0
                 proba[0, : first_proba.shape[1]] = first_proba[0]
             if sure is not None:
-                truth = proba[np.arange(end - begin), codes[part]]
-                sure[part, 0] = proba.max(axis=1)
-                sure[part, 1] = np.where(codes[part] >= 0, truth, 0.0)
+                each = np.arange(end - begin)
+                sure[0, part] = np.where(likeliest[part] >= 0, proba[each, likeliest[part]], 0.0)
+                sure[1, part] = np.where(codes[part] >= 0, proba[each, codes[part]], 0.0)
         return likeliest
 
     def _arriving(

@@ -69,6 +69,18 @@ def test_goes_on_behind_any_batch(kafka: Kafka) -> None:
     second.close()
 
 
+def test_a_seek_forgets_what_was_fetched_and_not_handed_out(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    kafka.send(topic, map(value, range(50)))
+    one = source(kafka, topic)
+    assert numbers([until(lambda: one.poll(10, 0.5))]) == list(range(10))
+    assert one.position == {topic: {"0": 10}}
+    one.seek({topic: {"0": 5}})
+    assert one.position == {topic: {"0": 5}}
+    assert numbers(read(one, 45)) == list(range(5, 50))
+    one.close()
+
+
 def test_latest_and_several_topics_and_chosen_partitions(kafka: Kafka) -> None:
     old, new = kafka.topic(2), kafka.topic(1)
     kafka.send(old, map(value, range(5)), partition=0)

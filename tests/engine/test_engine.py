@@ -121,6 +121,15 @@ def test_an_engine_that_is_run_again_goes_on_with_the_next_record() -> None:
     assert everything(engine.model) == everything(learned(data))  # type: ignore[arg-type]
 
 
+def test_a_run_takes_as_many_records_as_it_is_told_to_and_reads_no_others() -> None:
+    read = source(rows(300))
+    engine = Engine(read, model(), max_batch=40)
+    assert engine.run(100)["records"] == 100
+    assert read.position == engine.position == {"records": 100}
+    assert engine.run(0)["records"] == 100
+    assert engine.run()["learned"] == 300
+
+
 def test_records_without_a_label_are_only_predicted() -> None:
     data = rows(100)
     for row in data[::2]:

@@ -1,0 +1,71 @@
+"""Counting hits record by record, by a compiled loop that holds no lock of Python's."""
+
+from __future__ import annotations
+
+from math import log
+from typing import Any
+
+from numba import njit
+from numpy.typing import NDArray
+
+#: What is counted of a record: whether the model was right, whether the majority class and the last
+#: label would have been, and the log loss.
+MODEL, MAJORITY, LAST, LOSS, KINDS = 0, 1, 2, 3, 4
+
+_FLOOR = 1e-15
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def tally(
+    truth: NDArray[Any],
+    predicted: NDArray[Any],
+    p_truth: NDArray[Any],
+    begun: int,
+    last: int,
+    fade: float,
+    counts: NDArray[Any],
+    confusion: NDArray[Any],
+    sums: NDArray[Any],
+    fading: NDArray[Any],
+    recent: NDArray[Any],
+    recent_hits: NDArray[Any],
+) -> None:
+    """Count a block of records.
+
+    Parameters
+    ----------
+    truth, predicted, p_truth
+        Each record's class, the predicted one (-1: none), and the probability of the truth.
+    begun, last
+        How many records were before, and the class of the last one.
+    fade
+        What a record still counts when another has come.
+    counts, confusion
+        How many of each class there were, and of each pair of class and answer; updated.
+    sums, fading
+        Of each kind, over all records and fading; updated.
+    recent, recent_hits
+        Rings of the last records: class and answer, and each kind; updated.
+
+    """
+    window = recent.shape[1]
+    majority = counts.argmax() if begun else -1
+    for i in range(len(truth)):
+        is_, told = truth[i], predicted[i]
+        at = (begun + i) % window
+        recent[0, at], recent[1, at] = is_, told
+        recent_hits[MODEL, at] = is_ == told
+        recent_hits[MAJORITY, at] = is_ == majority
+        recent_hits[LAST, at] = is_ == last
+        recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
+        for kind in range(KINDS):
+            sums[kind] += recent_hits[kind, at]
+            fading[kind] = fade * fading[kind] + recent_hits[kind, at]
+        if told >= 0:
+            confusion[is_, told] += 1
+        counts[is_] += 1
+        # Of classes that are equally frequent, the first counts as the majority.
+        ahead = -1 if majority < 0 else counts[is_] - counts[majority]
+        if majority < 0 or ahead > 0 or (ahead == 0 and is_ < majority):
+            majority = is_
+        last = is_
