@@ -3,8 +3,6 @@
 Members know neither each other nor the mixer, so a chunk of rows can be given to all of them at
 once. The memory and the ferns, which draw their questions by the memory's metric, share a lane.
 The kernels release the interpreter's lock: plain threads are enough.
-
-Guests are members with a kernel of their own, which is called between the stages of the one kernel.
 """
 
 from __future__ import annotations
@@ -17,14 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
-from stream_llsvm.kernels.run import ADDITIVE_KIND, FERNS_KIND, MEMORY_KIND, chunk_rows, run
+from stream_llsvm.kernels.run import chunk_rows, run
 
 Plan = NDArray[np.int64]
 # What a member's record takes beside its multiply-adds, and what one of these takes.
-_PRICES = {ADDITIVE_KIND: (5_000, 5), FERNS_KIND: (30_000, 5)}
-#: How long the plan of a model with a single member is.
-_ALONE = 2
+_PRICES = {at.ADDITIVE_KIND: (5_000, 5), at.FERNS_KIND: (30_000, 5)}
 
 
 class Rows(NamedTuple):
@@ -54,67 +49,6 @@ class Rows(NamedTuple):
         )  # fmt: skip
 
 
-def guests_of(plan: Plan) -> Guests:
-    """Return the kinds of members that have a kernel of their own."""
-    return tuple(kind for kind in GUEST_KERNELS if (plan[1:, at.KIND] == kind).any())
-
-
-def run_in_stages(
-    state: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-    plan: Plan,
-    rows: Rows,
-    guests: Guests,
-) -> None:
-    """Do what ``kernels.run.run`` does, a chunk at a time, for members of which some are guests."""
-    n = len(rows.labels)
-    try:
-        if n == 1:  # as live records come: what a chunk needs to be cut costs as much as a member
-            _run_all_stages(state, scratch, plan, rows, guests)
-            return
-        counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
-        begin = 0
-        while begin < n:
-            left = rows.labels[begin:]
-            end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
-            part = rows if end - begin == n else rows.part(begin, end)
-            _run_all_stages(state, scratch, plan, part, guests)
-            begin = end
-    finally:
-        plan[0, at.STAGE] = at.ALL_STAGES
-
-
-def _run_all_stages(
-    state: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-    plan: Plan,
-    part: Rows,
-    guests: Guests,
-) -> None:
-    # The very plan, since a copy for each stage would cost a row more than its members.
-    plan[0, at.STAGE] = at.PREPARE
-    run(state, scratch, plan, *part)
-    plan[0, at.STAGE] = at.MEMBERS
-    if len(plan) > _ALONE:  # a guest without company has nobody to be called for
-        run(state, scratch, plan, *part)
-    for kind in guests:
-        GUEST_KERNELS[kind](state, scratch, plan, part.columns, part.labels, part.importance)
-    plan[0, at.STAGE] = at.FINISH
-    run(state, scratch, plan, *part)
-
-
-def _run_lane(
-    state: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-    plan: Plan,
-    part: Rows,
-    guests: Guests,
-) -> None:
-    run(state, scratch, plan, *part)
-    for kind in guests:
-        GUEST_KERNELS[kind](state, scratch, plan, part.columns, part.labels, part.importance)
-
-
 def run_in_lanes(
     state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows, threads: int
 ) -> None:
@@ -124,7 +58,6 @@ def run_in_lanes(
     finish = _single_stage(plan, lanes, at.FINISH, 0)
     stages = [_single_stage(plan, lanes, at.MEMBERS, lane) for lane in range(max(lanes) + 1)]
     helpers = _helpers(threads)
-    guests = guests_of(plan)
     counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
     begin, n = 0, len(rows.labels)
     while begin < n:
@@ -132,10 +65,9 @@ def run_in_lanes(
         part = rows.part(begin, end)
         run(state, scratch, prepare, *part)
         others = [
-            helpers.submit(partial(_run_lane, state, scratch, stage, part, guests))
-            for stage in stages[1:]
+            helpers.submit(partial(run, state, scratch, stage, *part)) for stage in stages[1:]
         ]
-        _run_lane(state, scratch, stages[0], part, guests)
+        run(state, scratch, stages[0], *part)
         for other in others:
             other.result()
         run(state, scratch, finish, *part)
@@ -152,13 +84,14 @@ def _single_stage(plan: Plan, lanes: list[int], stage: int, lane: int) -> Plan:
 
 def _lanes(plan: Plan, threads: int) -> list[int]:
     """Share the members out by what they cost, the dearest first; one lane number a member."""
-    together = [i for i, row in enumerate(plan[1:]) if row[at.KIND] in (MEMORY_KIND, FERNS_KIND)]
+    kinds = plan[1:, at.KIND].tolist()
+    together = [i for i, kind in enumerate(kinds) if kind in (at.MEMORY_KIND, at.FERNS_KIND)]
     groups = [together] if together else []
-    groups += [[i] for i in range(len(plan) - 1) if i not in together]
+    groups += [[i] for i in range(len(kinds)) if i not in together]
     prices = [_price(row) for row in plan[1:]]
     groups.sort(key=lambda group: -sum(prices[i] for i in group))
     load = [0] * min(threads, len(groups))
-    lanes = [0] * (len(plan) - 1)
+    lanes = [0] * len(kinds)
     for group in groups:
         lane = load.index(min(load))
         for i in group:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.compiling import announce
 from stream_llsvm.learners.base import LocalClassifier
 
 Floats = NDArray[np.float64]
@@ -40,7 +39,6 @@ class Learner:
         model = self.model
         if not isinstance(model, LocalClassifier):
             return self.records(_named(names, values), labels)
-        self._announce()
         n = len(labels)
         sure = np.zeros((n, 2))
         importance = np.ones(n)
@@ -61,7 +59,6 @@ class Learner:
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""
-        self._announce()
         n = len(records)
         answers = Answers([None] * n, np.zeros(n), np.zeros(n), {})
         for i, (x, label) in enumerate(zip(records, labels, strict=True)):
@@ -77,11 +74,6 @@ class Learner:
                 answers.labels[i], answers.sure[i] = best, proba[best]
                 answers.truth[i] = proba.get(label, 0.0)
         return answers
-
-    def _announce(self) -> None:
-        """Say that a model which came from a file will compile; one that is new says so itself."""
-        if isinstance(self.model, LocalClassifier) and self.model._memory is not None:
-            announce(self.model._memory.guests)
 
     def teach(self, x: dict[Any, Any], label: Any) -> str | None:
         """Learn a record that was predicted before; returns why the model refused it, if it did.

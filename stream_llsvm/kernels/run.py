@@ -1,4 +1,4 @@
-"""The one kernel that a classifier calls: scale, score and learn with each member, mix.
+"""The one kernel that Python calls: scale, score and learn with each member, mix.
 
 n rows are one call and one row is n = 1. Within a block of rows each member runs over all rows
 before the next begins, so that its part of the state stays in cache; members know neither each
@@ -10,8 +10,9 @@ from __future__ import annotations
 from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.foretold import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.jit import Array, Real, entry, kernel, passage
+from stream_llsvm.kernels.kinds import call
 from stream_llsvm.kernels.linear import copy_to
-from stream_llsvm.kernels.members import additive, anchors, ferns, memory
+from stream_llsvm.kernels.members import memory
 from stream_llsvm.kernels.mixer import (
     AWAKE,
     JUDGE_ONE_IN,
@@ -41,6 +42,7 @@ from stream_llsvm.kernels.state import (
     LEARN_MIXER,
     LEARN_SCALES,
     MEMBERS,
+    MEMORY_KIND,
     OWN_EXPERTS,
     OWN_LANE,
     PREPARE,
@@ -52,7 +54,6 @@ from stream_llsvm.kernels.state import (
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
 
-ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
@@ -77,6 +78,7 @@ MODEL_LAYOUT = (
     ("calibration", "f8", (2, BINS), "state"),
     ("foretold", "i8", ("foretold", ENTRY), "scratch"),
     ("foretold_scores", "f4", ("foretold", "all_experts", "columns"), "scratch"),
+    ("addresses", "i8", ("all_members",), "scratch"),
 )
 assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
@@ -127,6 +129,7 @@ def run(
     places = plan[0, FORETOLD]
     foretold = integers(scratch, o[16], (places, ENTRY))
     kept = floats(scratch, o[17], (places, experts, columns_each))
+    addresses = integers(scratch, o[18], members)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0
@@ -145,8 +148,8 @@ def run(
             prepare(plan, counters, statistics, some, at, begins, some_labels, scored, z, lessons)
         if stage in (ALL_STAGES, MEMBERS):
             run_members(
-                state, scratch, plan, facts, z, at, begins, lessons[:rows], some_importance,
-                scored, scores,
+                addresses, state, scratch, plan, facts, z, at, begins, lessons[:rows],
+                some_importance, scored, scores,
             )  # fmt: skip
         if stage in (ALL_STAGES, FINISH):
             for q in range(rows):
@@ -229,6 +232,7 @@ def prepare(
 
 @passage
 def run_members(
+    addresses: Array,
     state: Array,
     scratch: Array,
     plan: Array,
@@ -246,9 +250,9 @@ def run_members(
         if plan[0, STAGE] == MEMBERS and plan[member, OWN_LANE] != plan[0, LANE]:
             continue
         if facts[AWAKE, member - 1] > 0:
-            run_member(
-                state, scratch, plan, member, z, columns, begins, lessons, importance, scored,
-                scores,
+            call(
+                addresses, state, scratch, plan, member, z, columns, begins, lessons, importance,
+                scored, scores,
             )  # fmt: skip
             continue
         own = plan[member, FIRST_EXPERT]
@@ -280,34 +284,6 @@ def learn_whom_to_trust(
         if counters[MIXED] % JUDGE_ONE_IN == 0:
             judge_members(mixer, facts, plan, normal, proba, label, part)
         learn_mix(mixer, counters[MIXED], normal, squares, proba, label, importance)
-
-
-@passage
-def run_member(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
-    """Run one member over a block of rows: the table of what kinds there are."""
-    kind = plan[member, KIND]
-    if kind == ANCHORS_KIND:
-        anchors.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
-    elif kind == ADDITIVE_KIND:
-        additive.run(
-            state, scratch, plan, member, z, at, starts, labels, importance, scored, scores
-        )
-    elif kind == MEMORY_KIND:
-        memory.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
-    elif kind == FERNS_KIND:
-        ferns.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
 
 
 @kernel

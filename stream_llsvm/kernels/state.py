@@ -40,7 +40,8 @@ ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 # A member's row: its kind, its experts, what it costs a record, the lane it runs in, its step sizes
 # and its loss. From OWN on it is the member's own.
 KIND, FIRST_EXPERT, OWN_EXPERTS, COST, OWN_LANE, RUNGS, LOSS, MULTICLASS, OWN = range(9)
-# Kinds with a kernel of their own, see guests.py; those of the one kernel are in run.py.
+# The kinds of members; kinds.py says which kernel each has.
+ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 LOCAL_KIND, LANDMARKS_KIND, BUDGET_KIND = range(100, 103)
 # Which of the model's sections are its counters, and where the memory leaves its metric for the
 # ferns; and the counter of the records that members have learned.

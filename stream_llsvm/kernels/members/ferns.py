@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.chance import below, uniform
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
 from stream_llsvm.kernels.metric import PERIOD
@@ -124,7 +124,7 @@ def least_useful(facts: Array, seen: Real) -> int:
     return worst
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
 from stream_llsvm.kernels.search import GROUPS, smallest, subtract_products
@@ -155,7 +155,7 @@ def publish(state: Array, scratch: Array, plan: Array, member: int) -> None:
         copy_to(relevance[r * width :], ruler)
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,
