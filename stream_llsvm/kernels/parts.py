@@ -1,8 +1,8 @@
 """How a kernel that only other kernels call is compiled: no further than they need it.
 
 Numba would optimise each such kernel, make machine code of it for nobody, and do both once more in
-each kernel that calls it. Here it is only typed, written down and tidied; optimising and machine
-code come with the kernel that Python calls, which it becomes a part of. That is a third less of
+each kernel that calls it. Here it is only typed and written down; optimising and machine code come
+with the kernel that Python calls, which it becomes a part of. That is a third less of
 compiling, and there is one copy of each part: with two, a process that has just compiled would
 run the one and later processes, which load what was compiled, the other, and the two need not
 agree to the last bit.
@@ -38,12 +38,7 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         return self._nobody
 
     def _optimize_final_module(self) -> None:
-        made = self._codegen._module_pass_manager(
-            loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
-        )
-        # Numba gives the passes alone or, later, with what they need to run.
-        passes, *needs = made if isinstance(made, tuple) else (made,)
-        passes.run(self._final_module, *needs)
+        """Leave that to the callers."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
