@@ -28,6 +28,7 @@ from stream_llsvm.kernels.state import (
     ALL_STAGES,
     CHUNK,
     CLASSES,
+    CLOCK,
     COLUMNS,
     COUNTERS,
     EXPERTS,
@@ -37,14 +38,13 @@ from stream_llsvm.kernels.state import (
     FORETOLD,
     KEEP,
     KIND,
-    LANE,
     LEARN_MEMBERS,
     LEARN_MIXER,
     LEARN_SCALES,
+    MEMBER,
     MEMBERS,
     MEMORY_KIND,
     OWN_EXPERTS,
-    OWN_LANE,
     PREPARE,
     RELEVANCE,
     STAGE,
@@ -79,9 +79,16 @@ MODEL_LAYOUT = (
     ("foretold", "i8", ("foretold", ENTRY), "scratch"),
     ("foretold_scores", "f4", ("foretold", "all_experts", "columns"), "scratch"),
     ("addresses", "i8", ("all_members",), "scratch"),
+    ("clock", "i8", (1,), "scratch"),
+)
+# What a chunk of rows has to itself: the next is prepared while members still learn the last.
+OF_A_CHUNK = ("z", "starts", "lessons", "scores", "relevance", "clock")
+MODEL_LAYOUT += tuple(
+    (f"other_{name}", *rest) for name, *rest in MODEL_LAYOUT if name in OF_A_CHUNK
 )
 assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
+assert MODEL_LAYOUT[CLOCK][0] == "clock"
 
 
 @entry
@@ -101,7 +108,7 @@ def run(
 
     Rows are dense (``columns`` empty: ``values`` holds them one after the other) or sparse
     (``columns`` says where each value belongs and ``starts`` where each row begins). If the plan
-    names a single stage, the rows are one chunk, and each stage must see the same.
+    names a single stage, the rows are one chunk, whose clock is set, and each stage sees the same.
     """
     # Views, whose references nobody counts: slices of them in the members' loops are free.
     columns = integers(columns, 0, columns.size)
@@ -130,17 +137,20 @@ def run(
     foretold = integers(scratch, o[16], (places, ENTRY))
     kept = floats(scratch, o[17], (places, experts, columns_each))
     addresses = integers(scratch, o[18], members)
+    clock = integers(scratch, o[CLOCK], 1)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0
     while first < n:
-        rows = chunk_rows(counters[TAUGHT], chunk, labels[first:])
+        rows = n if stage != ALL_STAGES else chunk_rows(counters[TAUGHT], chunk, labels[first:])
         begin = starts[first] if sparse else first * d
         end = starts[first + rows] if sparse else (first + rows) * d
         some, at = values[begin:end], columns[begin:end]
         some_labels = labels[first : first + rows]
         some_importance = importance[first : first + rows]
         scored = False
+        if stage == ALL_STAGES:
+            clock[0] = int(counters[TAUGHT])
         if stage in (ALL_STAGES, PREPARE):
             scored = n == 1 and remembered(memo, last, last_columns, some, at)
             for q in range(rows + 1):
@@ -245,9 +255,9 @@ def run_members(
     scored: bool,
     scores: Array,
 ) -> None:
-    """Let the members score a chunk of rows and learn it: all of them, or those of one lane."""
+    """Let the members score a chunk of rows and learn it: all of them, or one."""
     for member in range(1, plan.shape[0]):
-        if plan[0, STAGE] == MEMBERS and plan[member, OWN_LANE] != plan[0, LANE]:
+        if plan[0, STAGE] == MEMBERS and member != plan[0, MEMBER]:
             continue
         if facts[AWAKE, member - 1] > 0:
             call(
