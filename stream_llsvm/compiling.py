@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
-from stream_llsvm.kernels.run import run
 
 #: What to call when kernels are about to be compiled, by the thread that has to wait for them.
 listening: list[Callable[[], object]] = []
@@ -16,17 +12,17 @@ listening: list[Callable[[], object]] = []
 _told = False
 
 
-def announce(guests: Guests = ()) -> None:
+def announce(*kernels: Any) -> None:
     """Print one line, once, if the compiled kernels are not in numba's cache yet.
 
     Parameters
     ----------
-    guests
-        The kinds of members that will need a kernel of their own.
+    kernels
+        Those that are about to be called.
 
     """
     global _told  # noqa: PLW0603  # once per process is the point
-    if _told or not (_missing(run) or any(_missing(GUEST_KERNELS[kind]) for kind in guests)):
+    if _told or not any(_missing(kernel) for kernel in kernels):
         return
     _told = True
     print(
@@ -42,4 +38,5 @@ def _missing(kernel: Any) -> bool:
     """Whether this process has to compile it."""
     if kernel.signatures:
         return False
-    return not any(Path(kernel.stats.cache_path).glob(f"*.{kernel.__name__}-*.nbc"))
+    # What was kept of other sources is as good as nothing.
+    return not kernel._cache._cache_file._load_index()

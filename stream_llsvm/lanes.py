@@ -1,30 +1,32 @@
 """Members side by side on several cores: the same result to the bit.
 
-Members know neither each other nor the mixer, so a chunk of rows can be given to all of them at
-once. The memory and the ferns, which draw their questions by the memory's metric, share a lane.
-The kernels release the interpreter's lock: plain threads are enough.
+Members know neither each other nor the mixer. A chunk of rows is prepared, given to every member,
+and finished, which is where the mixer answers and learns. Each thread takes whatever may be done
+next, the dearest member first. A member may go on to the next chunk while others are still at this
+one, and the mixer follows; only where it is decided who sleeps do all wait for it. The ferns, which
+draw their questions by the memory's metric, come after it.
 
-Guests are members with a kernel of their own, which is called between the stages of the one kernel.
+The kernels release the interpreter's lock: plain threads are enough.
 """
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from concurrent.futures import ThreadPoolExecutor, wait
+from functools import cache
+from threading import Condition, get_ident
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
-from stream_llsvm.kernels.run import ADDITIVE_KIND, FERNS_KIND, MEMORY_KIND, chunk_rows, run
+from stream_llsvm.kernels.run import MODEL_LAYOUT, OF_A_CHUNK, chunk_rows, run
+from stream_llsvm.kernels.sleep import TERM
 
 Plan = NDArray[np.int64]
-# What a member's record takes beside its multiply-adds, and what one of these takes.
-_PRICES = {ADDITIVE_KIND: (5_000, 5), FERNS_KIND: (30_000, 5)}
-#: How long the plan of a model with a single member is.
-_ALONE = 2
+# Stages: members have their numbers, from 1 on.
+_PREPARE, _FINISH = 0, -1
+_NAMES = [name for name, *_ in MODEL_LAYOUT]
 
 
 class Rows(NamedTuple):
@@ -54,127 +56,141 @@ class Rows(NamedTuple):
         )  # fmt: skip
 
 
-def guests_of(plan: Plan) -> Guests:
-    """Return the kinds of members that have a kernel of their own."""
-    return tuple(kind for kind in GUEST_KERNELS if (plan[1:, at.KIND] == kind).any())
+class _Place:
+    """Where a chunk of rows lies while it is worked on: there are two, used in turn."""
+
+    def __init__(self, scratch: NDArray[np.float64], plan: Plan) -> None:
+        clock = plan[0, at.FIRST_SECTION + at.CLOCK]
+        self.clock = scratch[clock : clock + 1].view(np.int64)
+        self.plans = {
+            _PREPARE: _single_stage(plan, at.PREPARE),
+            _FINISH: _single_stage(plan, at.FINISH),
+        } | {i: _single_stage(plan, at.MEMBERS, i) for i in range(1, len(plan))}
+        self.rows: Rows
+        #: Whether it is decided at its end who sleeps.
+        self.decided = False
 
 
-def run_in_stages(
-    state: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-    plan: Plan,
-    rows: Rows,
-    guests: Guests,
-) -> None:
-    """Do what ``kernels.run.run`` does, a chunk at a time, for members of which some are guests."""
-    n = len(rows.labels)
-    try:
-        if n == 1:  # as live records come: what a chunk needs to be cut costs as much as a member
-            _run_all_stages(state, scratch, plan, rows, guests)
-            return
-        counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
-        begin = 0
-        while begin < n:
-            left = rows.labels[begin:]
-            end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], left)
-            part = rows if end - begin == n else rows.part(begin, end)
-            _run_all_stages(state, scratch, plan, part, guests)
-            begin = end
-    finally:
-        plan[0, at.STAGE] = at.ALL_STAGES
+class _Work:
+    """A batch of rows, and which stages have done how many chunks of it."""
 
+    def __init__(
+        self, state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows
+    ) -> None:
+        self.state, self.scratch, self.rows = state, scratch, rows
+        self.chunk = int(plan[0, at.CHUNK])
+        self.learns = plan[0, at.LEARN_MEMBERS] == 1
+        self.places = _Place(scratch, plan), _Place(scratch, _elsewhere(plan))
+        self.begin = 0
+        self.taught = int(state[plan[0, at.FIRST_SECTION + at.COUNTERS] + at.TAUGHT])
+        kinds, costs = plan[:, at.KIND].tolist(), plan[:, at.COST].tolist()
+        self.members = sorted(range(1, len(plan)), key=lambda i: -costs[i])
+        memories = [i for i in self.members if kinds[i] == at.MEMORY_KIND]
+        #: Whom a member has to wait for.
+        self.before = {i: memories for i in self.members if kinds[i] == at.FERNS_KIND}
+        #: Of several stages that may do the same chunk, the first comes first.
+        self.stages = [_FINISH, *self.members, _PREPARE]
+        self.done = dict.fromkeys(self.stages, 0)
+        self.busy: set[int] = set()
+        #: Which thread did each stage last.
+        self.last = dict.fromkeys(self.stages, 0)
+        self.changed = Condition()
 
-def _run_all_stages(
-    state: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-    plan: Plan,
-    part: Rows,
-    guests: Guests,
-) -> None:
-    # The very plan, since a copy for each stage would cost a row more than its members.
-    plan[0, at.STAGE] = at.PREPARE
-    run(state, scratch, plan, *part)
-    plan[0, at.STAGE] = at.MEMBERS
-    if len(plan) > _ALONE:  # a guest without company has nobody to be called for
-        run(state, scratch, plan, *part)
-    for kind in guests:
-        GUEST_KERNELS[kind](state, scratch, plan, part.columns, part.labels, part.importance)
-    plan[0, at.STAGE] = at.FINISH
-    run(state, scratch, plan, *part)
+    def run(self) -> None:
+        """Do what there is to do, until all is done."""
+        with self.changed:
+            try:
+                while (stage := self._next()) is not None:
+                    place = self.places[self.done[stage] % 2]
+                    if stage == _PREPARE:
+                        self._cut(place)
+                    self.busy.add(stage)
+                    self.changed.release()
+                    try:
+                        run(self.state, self.scratch, place.plans[stage], *place.rows)
+                    finally:
+                        self.changed.acquire()
+                    self.busy.discard(stage)
+                    self.done[stage] += 1
+                    self.changed.notify_all()
+            except BaseException:
+                self.stages = []
+                raise
+            finally:
+                self.changed.notify_all()
 
+    def _next(self) -> int | None:
+        """Wait for what may be done next; nothing, if all is done or somebody failed."""
+        while self.stages and not self._all_done():
+            ready = [stage for stage in self.stages if self._may(stage)]
+            if ready:
+                me = get_ident()  # whose core may still have in its cache what it did last
+                stage = min(ready, key=lambda one: (self.done[one], self.last[one] != me))
+                self.last[stage] = me
+                return stage
+            self.changed.wait()
+        return None
 
-def _run_lane(
-    state: NDArray[np.float64],
-    scratch: NDArray[np.float64],
-    plan: Plan,
-    part: Rows,
-    guests: Guests,
-) -> None:
-    run(state, scratch, plan, *part)
-    for kind in guests:
-        GUEST_KERNELS[kind](state, scratch, plan, part.columns, part.labels, part.importance)
+    def _all_done(self) -> bool:
+        prepared = self.begin == len(self.rows.labels) and _PREPARE not in self.busy
+        return prepared and self.done[_FINISH] == self.done[_PREPARE]
+
+    def _may(self, stage: int) -> bool:
+        """Whether a stage may do its next chunk."""
+        done = self.done
+        which = done[stage]
+        if stage in self.busy:
+            return False
+        if stage == _PREPARE:
+            return self.begin < len(self.rows.labels) and which < done[_FINISH] + len(self.places)
+        if which == done[_PREPARE]:
+            return False
+        if stage == _FINISH:
+            return all(done[member] > which for member in self.members)
+        if done[_FINISH] < which and self.places[(which - 1) % 2].decided:
+            return False
+        return all(done[other] > which for other in self.before.get(stage, ()))
+
+    def _cut(self, place: _Place) -> None:
+        """Cut the next chunk of rows."""
+        end = self.begin + chunk_rows(self.taught, self.chunk, self.rows.labels[self.begin :])
+        place.rows = self.rows.part(self.begin, end)
+        place.clock[0] = self.taught
+        taught = int((place.rows.labels >= 0).sum()) if self.learns else 0
+        self.taught += taught
+        place.decided = taught > 0 and self.taught % TERM == 0
+        self.begin = end
 
 
 def run_in_lanes(
     state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows, threads: int
 ) -> None:
-    """Do what ``kernels.run.run`` does, a chunk at a time with the members in lanes."""
-    lanes = _lanes(plan, threads)
-    prepare = _single_stage(plan, lanes, at.PREPARE, 0)
-    finish = _single_stage(plan, lanes, at.FINISH, 0)
-    stages = [_single_stage(plan, lanes, at.MEMBERS, lane) for lane in range(max(lanes) + 1)]
-    helpers = _helpers(threads)
-    guests = guests_of(plan)
-    counters = state[plan[0, at.FIRST_SECTION + at.COUNTERS] :]
-    begin, n = 0, len(rows.labels)
-    while begin < n:
-        end = begin + chunk_rows(counters[at.TAUGHT], plan[0, at.CHUNK], rows.labels[begin:])
-        part = rows.part(begin, end)
-        run(state, scratch, prepare, *part)
-        others = [
-            helpers.submit(partial(_run_lane, state, scratch, stage, part, guests))
-            for stage in stages[1:]
-        ]
-        _run_lane(state, scratch, stages[0], part, guests)
-        for other in others:
-            other.result()
-        run(state, scratch, finish, *part)
-        begin = end
+    """Do what ``kernels.run.run`` does, on so many threads."""
+    work = _Work(state, scratch, plan, rows)
+    threads = min(threads, len(plan))  # a thread a member, and one for what comes before and after
+    others = [_helpers(threads).submit(work.run) for _ in range(threads - 1)]
+    try:
+        work.run()
+    finally:
+        wait(others)
+    for other in others:
+        other.result()
 
 
-def _single_stage(plan: Plan, lanes: list[int], stage: int, lane: int) -> Plan:
-    """Return the plan of one stage, for the members of one lane."""
+def _single_stage(plan: Plan, stage: int, member: int = 0) -> Plan:
+    """Return the plan of one stage, or of one member."""
     own = plan.copy()
-    own[1:, at.OWN_LANE] = lanes
-    own[0, at.STAGE], own[0, at.LANE] = stage, lane
+    own[0, at.STAGE], own[0, at.MEMBER] = stage, member
     return own
 
 
-def _lanes(plan: Plan, threads: int) -> list[int]:
-    """Share the members out by what they cost, the dearest first; one lane number a member."""
-    together = [i for i, row in enumerate(plan[1:]) if row[at.KIND] in (MEMORY_KIND, FERNS_KIND)]
-    groups = [together] if together else []
-    groups += [[i] for i in range(len(plan) - 1) if i not in together]
-    prices = [_price(row) for row in plan[1:]]
-    groups.sort(key=lambda group: -sum(prices[i] for i in group))
-    load = [0] * min(threads, len(groups))
-    lanes = [0] * (len(plan) - 1)
-    for group in groups:
-        lane = load.index(min(load))
-        for i in group:
-            lanes[i] = lane
-            load[lane] += prices[i]
-    return lanes
-
-
-def _price(row: NDArray[np.int64]) -> int:
-    """Say how long a member takes for a record, as if in multiply-adds.
-
-    Cells here and there take longer than what lies side by side, and each member has something to
-    do whatever its size. Rough figures: all that hangs on them is which core has to wait.
-    """
-    beside, factor = _PRICES.get(int(row[at.KIND]), (20_000, 1))
-    return beside + factor * int(row[at.COST])
+def _elsewhere(plan: Plan) -> Plan:
+    """Return a plan whose chunks lie in the other place."""
+    own = plan.copy()
+    for name in OF_A_CHUNK:
+        here, there = (at.FIRST_SECTION + _NAMES.index(n) for n in (name, f"other_{name}"))
+        own[0, here] = plan[0, there]
+    return own
 
 
 @cache

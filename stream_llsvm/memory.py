@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.compiling import announce
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.foretold import DIGEST, place_of
 from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
+from stream_llsvm.kernels.kinds import KERNELS, address_of
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
     ALONE,
@@ -30,13 +32,13 @@ from stream_llsvm.kernels.mixer import (
 from stream_llsvm.kernels.pieces import PIECE
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, MANY, NAMED, VARIANCE
-from stream_llsvm.lanes import Rows, guests_of, run_in_lanes, run_in_stages
+from stream_llsvm.lanes import Rows, run_in_lanes
 from stream_llsvm.members.member import Member, Shape
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
 _WORD = 8
 _CACHE_LINE = 8  # words
-_CHUNK_FLOATS = 16_384  # scaled rows of one chunk: 64 kB, so that they stay in cache
+_CHUNK_FLOATS = 65_536  # scaled rows of one chunk: 256 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
 # Predictions that may wait for their labels: so many, and at most twice what the model needs.
 _MOST_FORETOLD, _FORETOLD_WORDS = 4_096, 2**18
@@ -93,8 +95,6 @@ class Memory:
         self.width, self.n_classes = width, n_classes
         self.standardize, self.budget = standardize, budget
         self.plan, self._places, self._words = self._laid_out()
-        #: The kinds of members that have a kernel of their own.
-        self.guests = guests_of(self.plan)
         self.state = np.zeros(0)
 
     def _laid_out(self) -> tuple[NDArray[np.int64], list[dict[str, Any]], dict[str, int]]:
@@ -175,6 +175,7 @@ class Memory:
 
     def _make_scratch(self) -> None:
         self.scratch = np.zeros(self._words["scratch"])
+        self._ready = False
         # What a call with a single row needs; made once, since making four arrays costs more
         # than the call.
         self.one_label = np.full(1, -1, dtype=np.int64)
@@ -250,6 +251,8 @@ class Memory:
 
         Unless ``keep`` is false, predictions wait for their labels.
         """
+        if not self._ready:
+            self._get_ready()
         self.plan[0, at.KEEP] = keep
         n = len(codes)
         rows = Rows(
@@ -263,8 +266,6 @@ class Memory:
         )
         if threads > 1 and len(self.members) > 1:
             run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
-        elif self.guests:
-            run_in_stages(self.state, self.scratch, self.plan, rows, self.guests)
         else:
             run(self.state, self.scratch, self.plan, *rows)
 
@@ -272,18 +273,8 @@ class Memory:
         self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
     ) -> None:
         """Run a single row; what goes in and comes out beside it are the arrays made for that."""
-        if self.guests:
-            rows = Rows(
-                values,
-                columns,
-                starts,
-                self.one_label,
-                self.one_importance,
-                self.one_proba,
-                self.one_likeliest,
-            )
-            run_in_stages(self.state, self.scratch, self.plan, rows, self.guests)
-            return
+        if not self._ready:
+            self._get_ready()
         run(
             self.state,
             self.scratch,
@@ -296,6 +287,13 @@ class Memory:
             self.one_proba,
             self.one_likeliest,
         )
+
+    def _get_ready(self) -> None:
+        """Compile or load the members' kernels; some models are only read and never come here."""
+        kinds = self.plan[1:, at.KIND].tolist()
+        announce(run, *(KERNELS[kind] for kind in kinds))
+        self.views(0)["addresses"][:] = [address_of(kind) for kind in kinds]
+        self._ready = True
 
     def introduce(self, first: int, end: int) -> None:
         """Note that the features in these columns are named from the next record on."""
@@ -374,7 +372,7 @@ class Memory:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        scratch = {"scratch", "one_label", "one_importance", "one_proba", "one_likeliest"}
+        scratch = {"scratch", "_ready", "one_label", "one_importance", "one_proba", "one_likeliest"}
         kept = {name: value for name, value in self.__dict__.items() if name not in scratch}
         return kept | {"foretold": self.foretold()}
 

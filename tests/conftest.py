@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 
 import pytest
 from hypothesis import settings
 
 import stream_llsvm
+from stream_llsvm.kernels.kinds import KERNELS, address_of
+from stream_llsvm.kernels.state import ANCHORS_KIND
 
 if TYPE_CHECKING:
     from tests.connectors.kafka_support import Kafka
@@ -25,12 +27,8 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 SERVERS = "KAFKA_BOOTSTRAP_SERVERS"
 
 
-#: Learners whose kernels take long to compile, for each worker its own; the last takes the rest.
-COMPILED_BY = (
-    ("SAPLClassifier",),
-    ("LocalSVMClassifier",),
-    ("L3SVMClassifier", "PegasosClassifier"),
-)
+def _first_call(name: str) -> None:
+    getattr(stream_llsvm, name)().learn_one({"a": 1.0}, "yes")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -41,12 +39,14 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     worker = getattr(session.config, "workerinput", None)
     if worker is None or worker["workercount"] < 2:
         return
+    to_do: list[Callable[[], object]] = [
+        partial(_first_call, "SAPLClassifier"),
+        partial(_first_call, "PegasosClassifier"),
+        *(partial(address_of, kind) for kind in KERNELS if kind != ANCHORS_KIND),
+    ]
     number = int(worker["workerid"].removeprefix("gw"))
-    last = number == worker["workercount"] - 1
-    with mock.patch("stream_llsvm.lanes.run"):  # which the first one compiles
-        for names in COMPILED_BY[number:] if last else COMPILED_BY[number : number + 1]:
-            for name in names:
-                getattr(stream_llsvm, name)().learn_one({"a": 1.0}, "yes")
+    for one in to_do[number :: worker["workercount"]]:
+        one()
 
 
 @pytest.hookimpl(optionalhook=True)

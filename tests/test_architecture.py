@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiling": {"kernels"},
     "members": {"kernels", "kmeans"},
     "lanes": {"kernels"},
-    "memory": {"kernels", "lanes", "members"},
+    "memory": {"compiling", "kernels", "lanes", "members"},
     "merging": {"kernels", "members", "memory"},
     "explain": {"kernels", "memory"},
     "anchor_table": {"explain", "kernels", "memory"},
@@ -62,7 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "optimum": {"kernels", "options"},
     "reference": {"frames", "kernels", "learners", "optimum"},
     "sklearn": {"learners"},
-    "engine": {"compiling", "connectors", "labels", "learners", "model_file"},
+    "engine": {"connectors", "labels", "learners", "model_file"},
     "connectors": {"values"},
     "dashboard": {
         "anchor_table",

@@ -20,8 +20,20 @@ print(model.predict_one({"a": 1.0}))
 
 ASKED_TWICE = """
 from stream_llsvm.compiling import announce
-announce()
-announce()
+from stream_llsvm.kernels.run import run
+announce(run)
+announce(run)
+"""
+
+
+LEARNED = """
+import hashlib
+import numpy as np
+from stream_llsvm import MemoryClassifier
+X = np.random.default_rng(0).normal(size=(300, 8))
+model = MemoryClassifier()
+model.learn_many(X, (X[:, 0] > 0).astype(int))
+print(hashlib.sha256(model._memory.state.tobytes()).hexdigest())
 """
 
 
@@ -65,3 +77,13 @@ def test_where_there_is_nothing_to_wait_for_nothing_is_said() -> None:
     """The kernels are kept, or the second process had to compile them again, and would say so."""
     assert run(CODE)[0] == "yes\n"
     assert run(CODE) == ("yes\n", "")
+
+
+def test_those_who_compile_and_those_who_come_later_agree_to_the_bit(tmp_path: Path) -> None:
+    """Of a kernel there is one machine code: two could round differently, and the first would win.
+
+    The memory's search is where they would.
+    """
+    first, second = (run(LEARNED, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first[1].startswith(LINE) and second[1] == ""
+    assert first[0] == second[0]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.compiling import announce
 from stream_llsvm.labels import Coded
 from stream_llsvm.learners.base import LocalClassifier
 
@@ -44,7 +43,6 @@ class Learner:
         model = self.model
         if not isinstance(model, LocalClassifier):
             return self.records(_named(names, values), labels)
-        self._announce()
         n = len(labels)
         sure = np.zeros((2, n))
         importance = np.ones(n)
@@ -64,7 +62,6 @@ class Learner:
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""
-        self._announce()
         n = len(records)
         told: list[Any] = [None] * n
         answers = Answers(told, np.zeros(n), np.zeros(n), {})
@@ -81,13 +78,6 @@ class Learner:
                 told[i], answers.sure[i] = best, proba[best]
                 answers.truth[i] = proba.get(label, 0.0)
         return answers
-
-    def _announce(self) -> None:
-        """Say that a model which came from a file will compile; one that is new says so itself."""
-        memory = self.model._memory if isinstance(self.model, LocalClassifier) else None
-        if memory is not None and memory is not self._announced:
-            announce(memory.guests)
-            self._announced = memory
 
     def teach(self, x: dict[Any, Any], label: Any) -> str | None:
         """Learn a record that was predicted before; returns why the model refused it, if it did.

@@ -1,4 +1,4 @@
-"""The one kernel that a classifier calls: scale, score and learn with each member, mix.
+"""The one kernel that Python calls: scale, score and learn with each member, mix.
 
 n rows are one call and one row is n = 1. Within a block of rows each member runs over all rows
 before the next begins, so that its part of the state stays in cache; members know neither each
@@ -10,8 +10,9 @@ from __future__ import annotations
 from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.foretold import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.jit import Array, Real, entry, kernel, passage
+from stream_llsvm.kernels.kinds import call
 from stream_llsvm.kernels.linear import copy_to
-from stream_llsvm.kernels.members import additive, anchors, ferns, memory
+from stream_llsvm.kernels.members import memory
 from stream_llsvm.kernels.mixer import (
     AWAKE,
     JUDGE_ONE_IN,
@@ -36,6 +37,7 @@ from stream_llsvm.kernels.state import (
     BEGINS,
     CHUNK,
     CLASSES,
+    CLOCK,
     COLUMNS,
     COUNTERS,
     EXPERTS,
@@ -45,13 +47,13 @@ from stream_llsvm.kernels.state import (
     FORETOLD,
     KEEP,
     KIND,
-    LANE,
     LEARN_MEMBERS,
     LEARN_MIXER,
     LEARN_SCALES,
+    MEMBER,
     MEMBERS,
+    MEMORY_KIND,
     OWN_EXPERTS,
-    OWN_LANE,
     PACKED,
     PIECES,
     PREPARE,
@@ -63,7 +65,6 @@ from stream_llsvm.kernels.state import (
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
 
-ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
@@ -88,13 +89,23 @@ MODEL_LAYOUT = (
     ("calibration", "f8", (2, BINS), "state"),
     ("foretold", "i8", ("foretold", ENTRY), "scratch"),
     ("foretold_scores", "f4", ("foretold", "all_experts", "columns"), "scratch"),
+    ("addresses", "i8", ("all_members",), "scratch"),
+    ("clock", "i8", (1,), "scratch"),
     ("scales", "f8", (2, "width"), "scratch"),
     ("packed", "f4", ("packed_rows", "width"), "scratch"),
     ("begins", "i8", ("packed_rows", "most_pieces"), "scratch"),
     ("pieces", "i8", ("packed_rows",), "scratch"),
 )
+# What a chunk of rows has to itself: the next is prepared while members still learn the last.
+OF_A_CHUNK = (
+    "z", "starts", "lessons", "scores", "relevance", "clock", "packed", "begins", "pieces",
+)  # fmt: skip
+MODEL_LAYOUT += tuple(
+    (f"other_{name}", *rest) for name, *rest in MODEL_LAYOUT if name in OF_A_CHUNK
+)
 assert MODEL_LAYOUT[COUNTERS][0] == "counters"
 assert MODEL_LAYOUT[RELEVANCE][0] == "relevance"
+assert MODEL_LAYOUT[CLOCK][0] == "clock"
 assert [MODEL_LAYOUT[i][0] for i in (PACKED, BEGINS, PIECES)] == ["packed", "begins", "pieces"]
 
 
@@ -115,7 +126,7 @@ def run(
 
     Rows are dense (``columns`` empty: ``values`` holds them one after the other) or sparse
     (``columns`` says where each value belongs and ``starts`` where each row begins). If the plan
-    names a single stage, the rows are one chunk, and each stage must see the same.
+    names a single stage, the rows are one chunk, whose clock is set, and each stage sees the same.
     """
     # Views, whose references nobody counts: slices of them in the members' loops are free.
     columns = integers(columns, 0, columns.size)
@@ -143,19 +154,23 @@ def run(
     places = plan[0, FORETOLD]
     foretold = integers(scratch, o[16], (places, ENTRY))
     kept = floats(scratch, o[17], (places, experts, columns_each))
-    scales = doubles(scratch, o[18], (2, width))
+    addresses = integers(scratch, o[18], members)
+    clock = integers(scratch, o[CLOCK], 1)
+    scales = doubles(scratch, o[20], (2, width))
     packed, pieces_begin, pieces = pieces_of(scratch, plan)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
     first = 0
     while first < n:
-        rows = chunk_rows(counters[TAUGHT], chunk, labels[first:])
+        rows = n if stage != ALL_STAGES else chunk_rows(counters[TAUGHT], chunk, labels[first:])
         begin = starts[first] if sparse else first * d
         end = starts[first + rows] if sparse else (first + rows) * d
         some, at = values[begin:end], columns[begin:end]
         some_labels = labels[first : first + rows]
         some_importance = importance[first : first + rows]
         scored = False
+        if stage == ALL_STAGES:
+            clock[0] = int(counters[TAUGHT])
         if stage in (ALL_STAGES, PREPARE):
             scored = n == 1 and remembered(memo, last, last_columns, some, at)
             for q in range(rows + 1):
@@ -166,8 +181,8 @@ def run(
             )  # fmt: skip
         if stage in (ALL_STAGES, MEMBERS):
             run_members(
-                state, scratch, plan, facts, z, at, begins, lessons[:rows], some_importance,
-                scored, scores,
+                addresses, state, scratch, plan, facts, z, at, begins, lessons[:rows],
+                some_importance, scored, scores,
             )  # fmt: skip
         if stage in (ALL_STAGES, FINISH):
             for q in range(rows):
@@ -266,6 +281,7 @@ def prepare(
 
 @passage
 def run_members(
+    addresses: Array,
     state: Array,
     scratch: Array,
     plan: Array,
@@ -278,14 +294,14 @@ def run_members(
     scored: bool,
     scores: Array,
 ) -> None:
-    """Let the members score a chunk of rows and learn it: all of them, or those of one lane."""
+    """Let the members score a chunk of rows and learn it: all of them, or one."""
     for member in range(1, plan.shape[0]):
-        if plan[0, STAGE] == MEMBERS and plan[member, OWN_LANE] != plan[0, LANE]:
+        if plan[0, STAGE] == MEMBERS and member != plan[0, MEMBER]:
             continue
         if facts[AWAKE, member - 1] > 0:
-            run_member(
-                state, scratch, plan, member, z, columns, begins, lessons, importance, scored,
-                scores,
+            call(
+                addresses, state, scratch, plan, member, z, columns, begins, lessons, importance,
+                scored, scores,
             )  # fmt: skip
             continue
         own = plan[member, FIRST_EXPERT]
@@ -317,34 +333,6 @@ def learn_whom_to_trust(
         if counters[MIXED] % JUDGE_ONE_IN == 0:
             judge_members(mixer, facts, plan, normal, proba, label, part)
         learn_mix(mixer, counters[MIXED], normal, squares, proba, label, importance)
-
-
-@passage
-def run_member(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
-    """Run one member over a block of rows: the table of what kinds there are."""
-    kind = plan[member, KIND]
-    if kind == ANCHORS_KIND:
-        anchors.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
-    elif kind == ADDITIVE_KIND:
-        additive.run(
-            state, scratch, plan, member, z, at, starts, labels, importance, scored, scores
-        )
-    elif kind == MEMORY_KIND:
-        memory.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
-    elif kind == FERNS_KIND:
-        ferns.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
 
 
 @kernel

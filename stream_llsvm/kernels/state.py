@@ -15,8 +15,8 @@ from __future__ import annotations
 # Row 0: the model as a whole. Columns are the scores an expert gives: one a class, or a single one
 # for two classes. ``width`` counts the features there is room for. Then comes what learning
 # includes: a warm start teaches one after the other. ``redraws`` is how often members may be drawn
-# anew within one chunk of rows. A call does all its stages unless it is told to do one, for the
-# members of one lane: so that lanes can run on cores of their own. ``FORETOLD`` is how many
+# anew within one chunk of rows. A call does all its stages unless it is told to do one, that of
+# the members for a single MEMBER: so that several can run at once. ``FORETOLD`` is how many
 # predictions may wait for their labels; whether a call's predictions are kept so is ``KEEP``.
 (
     WIDTH,
@@ -31,23 +31,24 @@ from __future__ import annotations
     REDRAWS,
     BUDGET,
     STAGE,
-    LANE,
+    MEMBER,
     FORETOLD,
     KEEP,
 ) = range(15)
 ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 
-# A member's row: its kind, its experts, what it costs a record, the lane it runs in, its step sizes
-# and its loss. From OWN on it is the member's own.
-KIND, FIRST_EXPERT, OWN_EXPERTS, COST, OWN_LANE, RUNGS, LOSS, MULTICLASS, OWN = range(9)
-# Kinds with a kernel of their own, see guests.py; those of the one kernel are in run.py.
+# A member's row: its kind, its experts, what it costs a record, its step sizes and its loss. From
+# OWN on it is the member's own.
+KIND, FIRST_EXPERT, OWN_EXPERTS, COST, RUNGS, LOSS, MULTICLASS, OWN = range(8)
+# The kinds of members; kinds.py says which kernel each has.
+ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
 LOCAL_KIND, LANDMARKS_KIND, BUDGET_KIND = range(100, 103)
 # Which of the model's sections are its counters, and where the memory leaves its metric for the
-# ferns; and the counter of the records that members have learned.
-COUNTERS, RELEVANCE = 0, 14
+# ferns; the records that members have learned: a counter and, for the first of a chunk, the clock.
+COUNTERS, RELEVANCE, CLOCK = 0, 14, 19
 # The model's sections of rows without their empty pieces: see pieces.py.
-PACKED, BEGINS, PIECES = 19, 20, 21
+PACKED, BEGINS, PIECES = 21, 22, 23
 TAUGHT = 2
 
 FIRST_SECTION = 20
-PLAN_WIDTH = 52
+PLAN_WIDTH = 64

@@ -36,6 +36,11 @@ class BlockModel(abc.ABC):
         self._width = -1
         self._state: NDArray[np.float64] | None = None
 
+    @property
+    @abc.abstractmethod
+    def _kernel(self) -> Any:
+        """Return what is compiled before the first call."""
+
     @abc.abstractmethod
     def _layout(self, width: int, columns: int) -> dict[str, tuple[int, ...]]:
         """Return the sections of the block, and their shapes."""
@@ -106,7 +111,7 @@ class BlockModel(abc.ABC):
         unknown = self._features.unknown(names)
         width = self._room_for(len(unknown), columns)
         if self._state is None or (width, columns) != (self._width, self._held_columns):
-            announce()
+            announce(self._kernel)
             before = None if self._state is None else self._views()
             self._allocate(width, columns)
             views = self._views()

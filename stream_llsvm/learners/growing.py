@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.kernels import state as at
 from stream_llsvm.labels import LabelSpace
@@ -68,7 +67,6 @@ class GrowingModel(abc.ABC):
         n_features = len(self._features) + len(features)
         if self._memory is None:
             memory = self._refuse_if_too_large(n_features, len(classes))
-            announce(memory.guests)
             memory.begin()
             self._memory = memory
         elif n_features > self._memory.width or len(classes) > self._memory.n_classes:

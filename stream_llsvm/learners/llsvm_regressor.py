@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.compiling import announce
 from stream_llsvm.explain import Explanation
 from stream_llsvm.features import Row
 from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
@@ -140,6 +141,8 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         return self._memory is not None
 
     def _know(self, names: Iterable[Hashable]) -> None:
+        if self._memory is None:
+            announce(run_numbers)
         self._make_room(names, _ONE_SCORE)
 
     def _call(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,10 @@ class Pegasos(BlockModel):
             "slope_bias": (columns,),
             "slope": (columns, width),
         }
+
+    @property
+    def _kernel(self) -> Any:
+        return run
 
     def _make_plan(self, width: int, columns: int, starts: Sequence[int]) -> list[int]:
         loss = self._losses[self.loss]

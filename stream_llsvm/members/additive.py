@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.members import additive as kernel
 from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.members.base import by_expert
@@ -26,7 +26,7 @@ class Additive(Cells):
     n_knots: int = 33
     steps: tuple[float, ...] = (0.3, 3.0, 30.0)
 
-    kind = model.ADDITIVE_KIND
+    kind = at.ADDITIVE_KIND
     layout = kernel.LAYOUT
 
     @property

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import run as model
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.coding import RECONSTRUCTION
 from stream_llsvm.kernels.members import anchor_state as own
@@ -45,7 +44,7 @@ class Anchors(Stepping):
     #: Whether some columns are phi(x), for the machines only, and the others for the codes only.
     mapped: bool = False
 
-    kind = model.ANCHORS_KIND
+    kind = at.ANCHORS_KIND
     layout = kernel.LAYOUT
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.members import ferns as kernel
 from stream_llsvm.members.base import by_expert
 from stream_llsvm.members.cells import Cells
@@ -29,7 +29,7 @@ class Ferns(Cells):
     budget: int = 4_000
     seed: int = 0
 
-    kind = model.FERNS_KIND
+    kind = at.FERNS_KIND
     layout = kernel.LAYOUT
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.members import memory as kernel
 from stream_llsvm.members.base import Plain
 from stream_llsvm.members.member import Parts, Shape, Views
@@ -28,7 +28,7 @@ class Remembered(Plain):
     floats: int = FLOATS
     learns_metric: bool = True
 
-    kind = model.MEMORY_KIND
+    kind = at.MEMORY_KIND
     layout = kernel.LAYOUT
 
     @property

@@ -20,8 +20,13 @@ import sys, types, warnings
 import numba
 def njit(**options):
     def plain(function):
-        function._cache = types.SimpleNamespace(_cache_file=types.SimpleNamespace())
+        file = types.SimpleNamespace(_load_index=lambda: {})
+        function._cache = types.SimpleNamespace(_cache_file=file)
         function.signatures = ["none"]
+        function.get_compile_result = lambda signature: types.SimpleNamespace(
+            library=types.SimpleNamespace(get_pointer_to_function=lambda name: 0),
+            fndesc=types.SimpleNamespace(llvm_func_name=""),
+        )
         return function
     return plain
 numba.njit = njit

@@ -11,8 +11,6 @@ Several widths of the RBF stand side by side over the same vectors, each with co
 own, learned on its own error; the mixer finds out which to believe. Each width's kernel is the
 one before to the fourth power. The widest one's gamma is relative to the usual squared distance
 between records and support vectors, which is measured on the first records and then stands.
-
-It is a guest, see ``guests.py``: nobody who does not use it pays for it.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from __future__ import annotations
 import math
 
 from stream_llsvm.kernels.budget.maintenance import MERGING, merge, weakest
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.landmarks.projection import become
 from stream_llsvm.kernels.linear import copy_to, scores_of
 from stream_llsvm.kernels.losses import pushes
@@ -62,7 +60,7 @@ LAYOUT = (
 )
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,
@@ -73,9 +71,10 @@ def run(
     starts: Array,
     labels: Array,
     importance: Array,
+    scored: bool,
     scores: Array,
 ) -> None:
-    """Score each row, then learn from it if it has a label."""
+    """Score each row, in any case anew, then learn from it if it has a label."""
     row = plan[member]
     width, columns = plan[0, WIDTH], plan[0, COLUMNS]
     first, experts, most = row[FIRST_EXPERT], row[OWN_EXPERTS], row[VECTORS]

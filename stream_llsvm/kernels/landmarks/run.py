@@ -5,8 +5,6 @@
 x belongs to the cluster k whose centre is nearest, and to no other. The landmarks l_p are common to
 all clusters, and so is the bias b (one a class). Clusters are found by online k-means among the
 records as they are, landmarks are a fair sample of them or their principal components.
-
-It is a guest, see ``guests.py``: nobody who does not use it pays for it.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.coding import nearest
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.landmarks.principal import follow_components, orthonormal, turn_to
 from stream_llsvm.kernels.landmarks.projection import (
     PRINCIPAL,
@@ -81,7 +79,7 @@ LAYOUT = (
 )
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,
@@ -92,9 +90,10 @@ def run(
     starts: Array,
     labels: Array,
     importance: Array,
+    scored: bool,
     scores: Array,
 ) -> None:
-    """Score each row, then learn from it if it has a label."""
+    """Score each row, in any case anew, then learn from it if it has a label."""
     row = plan[member]
     width, columns = plan[0, WIDTH], plan[0, COLUMNS]
     first, experts, rungs = row[FIRST_EXPERT], row[OWN_EXPERTS], row[RUNGS]

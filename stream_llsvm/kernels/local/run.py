@@ -5,14 +5,14 @@
     else one small SVM for each class among them                LAS(1), LAS section III
     metric "megm": all this in a space mapped by A              LAS Algorithm 1
 
-It is a guest, see ``guests.py``: nobody who does not use it pays for it.
+What was computed for a record is kept until it, or another, is learned.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.local.cache import (
     MACHINES,
@@ -102,7 +102,7 @@ LAYOUT = (
 )
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,
@@ -113,9 +113,10 @@ def run(
     starts: Array,
     labels: Array,
     importance: Array,
+    scored: bool,
     scores: Array,
 ) -> None:
-    """Score each row, then learn from it if it has a label."""
+    """Score each row, in any case anew, then learn from it if it has a label."""
     row = plan[member]
     width, classes, columns = plan[0, WIDTH], plan[0, CLASSES], plan[0, COLUMNS]
     window, kind, most_near = row[WINDOW], row[MAP], row[MOST_NEAR]

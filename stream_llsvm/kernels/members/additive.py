@@ -7,7 +7,7 @@ model: exact for the intersection kernel's kind of problem, and explained featur
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.jit import Array, kernel
+from stream_llsvm.kernels.jit import Array, kernel, member_kernel
 from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
 from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.kernels.state import (
@@ -58,7 +58,7 @@ def hats(x: Array, at: Array, knots: int, cells: Array, shares: Array) -> int:
     return n
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.coding import RECONSTRUCTION, encode, nearest_of_many
-from stream_llsvm.kernels.jit import Array, kernel
+from stream_llsvm.kernels.jit import Array, member_kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import (
@@ -116,7 +116,7 @@ __all__ = [
 LARGEST_MOVE = 0.1
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,

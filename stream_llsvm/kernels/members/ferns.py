@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.chance import below, uniform
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.state import (
+    CLOCK,
     COLUMNS,
-    COUNTERS,
     FIRST_EXPERT,
     FIRST_SECTION,
     OWN,
@@ -26,7 +26,6 @@ from stream_llsvm.kernels.state import (
     REDRAWS,
     RELEVANCE,
     RUNGS,
-    TAUGHT,
     WIDTH,
 )
 from stream_llsvm.kernels.views import doubles, flat, floats, integers
@@ -124,7 +123,7 @@ def least_useful(facts: Array, seen: Real) -> int:
     return worst
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,
@@ -162,7 +161,7 @@ def run(
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     judge = (rungs // 2 + (rungs if experts > rungs else 0)) * columns
     stride = 1 + width // WIDE
-    clock = doubles(state, plan[0, FIRST_SECTION + COUNTERS], 4)[TAUGHT]
+    clock = integers(scratch, plan[0, FIRST_SECTION + CLOCK], 1)[0]
     redraws = 0
     # The last row is never written: all features count alike.
     uniformly = relevance[plan[0, REDRAWS] * width - width :]

@@ -13,20 +13,19 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
 from stream_llsvm.kernels.search import GROUPS, smallest, subtract_products
 from stream_llsvm.kernels.state import (
     CLASSES,
-    COUNTERS,
+    CLOCK,
     FIRST_EXPERT,
     FIRST_SECTION,
     OWN,
     OWN_EXPERTS,
     REDRAWS,
     RELEVANCE,
-    TAUGHT,
     WIDTH,
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
@@ -155,7 +154,7 @@ def publish(state: Array, scratch: Array, plan: Array, member: int) -> None:
         copy_to(relevance[r * width :], ruler)
 
 
-@kernel
+@member_kernel
 def run(
     state: Array,
     scratch: Array,
@@ -196,7 +195,7 @@ def run(
     votes = doubles(scratch, o[17], (len(VOTERS), classes))
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     pause = 1 + NEAREST * width // METRIC_BUDGET
-    clock = doubles(state, plan[0, FIRST_SECTION + COUNTERS], 4)[TAUGHT]
+    clock = integers(scratch, plan[0, FIRST_SECTION + CLOCK], 1)[0]
     redraws = 0
     for q in range(labels.size):
         x = z[starts[q] : starts[q + 1]]

@@ -1,0 +1,59 @@
+"""How a kernel that only other kernels call is compiled: no further than they need it.
+
+Numba would optimise each such kernel, make machine code of it for nobody, and do both once more in
+each kernel that calls it. Here it is only typed and written down; optimising and machine code come
+with the kernel that Python calls, which it becomes a part of. That is a third less of
+compiling, and there is one copy of each part: with two, a process that has just compiled would
+run the one and later processes, which load what was compiled, the other, and the two need not
+agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core import codegen, compiler
+
+# Numba gives types to these that depend on its version.
+JITCodeLibrary: Any = codegen.JITCodeLibrary
+Compiler: Any = compiler.Compiler
+
+
+class _Nobody:
+    """In place of those who would tell machine code where its Python function is."""
+
+    @staticmethod
+    def set_env(name: str, env: object) -> None:
+        """Do nothing."""
+
+
+class _Part(JITCodeLibrary):  # type: ignore[misc]
+    """Code that is linked into its callers, and never run by itself."""
+
+    _nobody = _Nobody()
+
+    @property
+    def codegen(self) -> Any:
+        """What would make it callable from Python."""
+        return self._nobody
+
+    def _optimize_final_module(self) -> None:
+        """Leave that to the callers."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Return no address: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+
+class PartCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler, whose result is a part of other kernels."""
+
+    def define_pipelines(self) -> Any:
+        """Return numba's own passes, which put what they make where they are told to."""
+        self.state.library = _Part(self.state.targetctx.codegen(), "part")
+        return super().define_pipelines()
