@@ -56,8 +56,10 @@ def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
     While a feature is young, v itself counts as already seen: the first records then get sensible
     values (three points of accuracy in the first quarter of a short stream).
     """
+    if not standardize:
+        return as_it_is(v, statistics.shape[0] >= MANY)
     centre, inverse = statistics[i, CENTRE], statistics[i, INVERSE]
-    if standardize and statistics[i, COUNT] < YOUNG and v - v == 0:
+    if statistics[i, COUNT] < YOUNG and v - v == 0:
         rate = 1 / (statistics[i, COUNT] + 1)
         delta = bounded(statistics, i, v)
         mean = statistics[i, MEAN] + rate * delta
@@ -70,19 +72,23 @@ def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
             mean = 0.0
         centre = mean
         inverse = 1 / math.sqrt(variance) if variance > 1e-24 * mean * mean else 0.0
-    return standing(v, centre, inverse, standardize, statistics.shape[0] >= MANY)
+    return standing(v, centre, inverse, statistics.shape[0] >= MANY)
+
+
+# The next two are written without branches, for long rows.
+@kernel
+def as_it_is(v: Real, among_many: bool) -> Real:
+    """Return v within bounds, 0 if it is missing."""
+    z = min(max(v, -RAW_CLIP), RAW_CLIP)
+    z = ON_CENTRE if z == 0 and not among_many else z
+    return z if v - v == 0 else 0.0
 
 
 @kernel
-def standing(v: Real, centre: Real, inverse: Real, standardize: bool, among_many: bool) -> Real:
-    """Where v stands by a centre and one over a scale. Written without branches, for long rows."""
-    if standardize:
-        z = bent(np.float32((v - centre) * inverse))
-        constant = inverse == 0
-    else:
-        z = np.float32(min(max(v, -RAW_CLIP), RAW_CLIP))
-        constant = False
-    blank = constant or (among_many and v == 0)
+def standing(v: Real, centre: Real, inverse: Real, among_many: bool) -> Real:
+    """Where v stands by a centre and one over a scale; 0 if it is missing or a constant."""
+    z = bent(np.float32((v - centre) * inverse))
+    blank = inverse == 0 or (among_many and v == 0)
     z = np.float32(ON_CENTRE) if z == 0 and not blank else z
     return z if v - v == 0 else np.float32(0)
 
@@ -167,8 +173,12 @@ def put_side_by_side(statistics: Array, scales: Array) -> bool:
 def scale_settled(scales: Array, standardize: bool, values: Array, out: Array) -> None:
     """Scale one dense record of settled features, as ``scale_row`` does, in one long loop."""
     among_many = scales.shape[1] >= MANY
+    if not standardize:
+        for i in range(values.size):
+            out[i] = as_it_is(values[i], among_many)
+        return
     for i in range(values.size):
-        out[i] = standing(values[i], scales[0, i], scales[1, i], standardize, among_many)
+        out[i] = standing(values[i], scales[0, i], scales[1, i], among_many)
 
 
 @kernel
