@@ -37,7 +37,11 @@ class ReadAhead:
     def __init__(self, source: Source, max_batch: int, most: int | None = None) -> None:
         self._source, self._max_batch = source, max_batch
         self._wanted = sys.maxsize if most is None else most
-        self._ready: queue.Queue[Batch | Exception | None] = queue.Queue(_AHEAD)
+        # Two simple queues cost a sixth of one that is bounded, whose locks are taken in Python.
+        self._ready: queue.SimpleQueue[Batch | Exception | None] = queue.SimpleQueue()
+        self._room: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(_AHEAD):
+            self._room.put(None)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._read, name="reader", daemon=True)
         self._polled = self._handed = 0
@@ -50,6 +54,7 @@ class ReadAhead:
 
     def __exit__(self, *_: object) -> None:
         self._done.set()
+        self._room.put(None)  # it may be waiting for that
         self._thread.join()
         self.left = self._polled - self._handed
 
@@ -62,6 +67,7 @@ class ReadAhead:
             batch = self._ready.get(timeout=_IDLE)
         except queue.Empty:
             return None
+        self._room.put(None)
         if isinstance(batch, Exception):
             raise batch
         self.ended = batch is None
@@ -86,7 +92,8 @@ class ReadAhead:
     def _put(self, item: Batch | Exception | None) -> None:
         while not self._done.is_set():
             try:
-                self._ready.put(item, timeout=_IDLE)
-            except queue.Full:
+                self._room.get(timeout=_IDLE)
+            except queue.Empty:
                 continue
+            self._ready.put(item)
             return
