@@ -11,14 +11,13 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-import numba
 import numpy as np
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.core import cgutils
+from numba.extending import lower_builtin, type_callable
+from numba.np.arrayobj import populate_array
 
 from stream_llsvm.kernels.jit import Array
-
-_array: Any = vars(numba)["carray"]  # numba's, though it does not say so to type checkers
 
 Shape = int | tuple[int, ...]
 
@@ -48,37 +47,62 @@ def _size(shape: Shape) -> int:
     return prod(shape) if isinstance(shape, tuple) else int(shape)
 
 
-@intrinsic
-def _address_of(context: Any, words: Any, start: Any) -> Any:
-    """Return where a word lies."""
+def _viewed_as(function: Callable[..., Array], kind: Any) -> None:
+    """Tell numba how such a view is typed, and how it is written down: no function to compile."""
 
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = target.make_array(signature.args[0])(target, builder, arguments[0])
-        place = builder.gep(block.data, [arguments[1]])
-        return builder.bitcast(place, target.get_value_type(types.voidptr))
+    @type_callable(function)
+    def _type(context: Any) -> Callable[[Any, Any, Any], Any]:
+        def view(words: Any, start: Any, shape: Any) -> Any:
+            return types.Array(kind, len(shape) if isinstance(shape, types.BaseTuple) else 1, "C")
 
-    return types.voidptr(words, types.intp), generate
+        return view
 
-
-# Numba gives the typing context itself, which type checkers cannot know.
-_address: Any = _address_of
-
-
-@overload(floats, strict=False)
-def _floats(words: Any, start: Any, shape: Any) -> Callable[..., Any]:
-    return lambda words, start, shape: _array(_address(words, start), shape, np.float32)
-
-
-@overload(doubles, strict=False)
-def _doubles(words: Any, start: Any, shape: Any) -> Callable[..., Any]:
-    return lambda words, start, shape: _array(_address(words, start), shape, np.float64)
-
-
-@overload(integers, strict=False)
-def _integers(words: Any, start: Any, shape: Any) -> Callable[..., Any]:
-    return lambda words, start, shape: _array(_address(words, start), shape, np.int64)
+    @lower_builtin(function, types.Array, types.Any, types.Any)
+    def _write(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole, start_kind, shape_kind = signature.args
+        words, start, shape = arguments
+        start = target.cast(builder, start, start_kind, types.intp)
+        place = builder.gep(target.make_array(whole)(target, builder, words).data, [start])
+        if isinstance(shape_kind, types.BaseTuple):
+            extents = cgutils.unpack_tuple(builder, shape)
+        else:
+            shape_kind, extents = (shape_kind,), (shape,)
+        shape = [
+            target.cast(builder, extent, given, types.intp)
+            for extent, given in zip(extents, shape_kind, strict=True)
+        ]
+        return _array_at(target, builder, signature.return_type, place, shape)
 
 
-@overload(flat, strict=False)
-def _flat(block: Any) -> Callable[..., Any]:
-    return lambda block: _array(_address(block, 0), block.size, np.float32)
+def _array_at(target: Any, builder: Any, kind: Any, place: Any, shape: list[Any]) -> Any:
+    """Return what the compiler takes for an array: an address and a shape."""
+    found = target.make_array(kind)(target, builder)
+    size = cgutils.intp_t(target.get_abi_sizeof(target.get_data_type(kind.dtype)))
+    strides = [size]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    populate_array(
+        found,
+        data=builder.bitcast(place, target.get_data_type(kind.dtype).as_pointer()),
+        shape=shape,
+        strides=strides,
+        itemsize=size,
+        meminfo=None,
+    )
+    return found._getvalue()
+
+
+_viewed_as(floats, types.float32)
+_viewed_as(doubles, types.float64)
+_viewed_as(integers, types.int64)
+
+
+@type_callable(flat)
+def _type_flat(context: Any) -> Callable[[Any], Any]:
+    return lambda block: types.Array(types.float32, 1, "C")
+
+
+@lower_builtin(flat, types.Array)
+def _write_flat(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    block = target.make_array(signature.args[0])(target, builder, arguments[0])
+    return _array_at(target, builder, signature.return_type, block.data, [block.nitems])
