@@ -34,6 +34,7 @@ MEMBERS = {
     "anchors:300": ("300 anchors", "#35a3a3", None),
     "additive:33": ("additive", "#8b4fb3", (12_700, 0.156)),
     "memory:2000": ("memory", "#d9822b", (7_900, 0.142)),
+    "prior:32": ("prior", "#b5473c", None),
     "ferns:60": ("ferns", "#5d9e3f", None),
 }
 INK, GREY, PALE = "#1b1f24", "#59636e", "#d5d9de"

@@ -18,11 +18,18 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.guests import GUEST_KERNELS, Guests
-from stream_llsvm.kernels.run import ADDITIVE_KIND, FERNS_KIND, MEMORY_KIND, chunk_rows, run
+from stream_llsvm.kernels.run import (
+    ADDITIVE_KIND,
+    FERNS_KIND,
+    MEMORY_KIND,
+    PRIOR_KIND,
+    chunk_rows,
+    run,
+)
 
 Plan = NDArray[np.int64]
 # What a member's record takes beside its multiply-adds, and what one of these takes.
-_PRICES = {ADDITIVE_KIND: (5_000, 5), FERNS_KIND: (30_000, 5)}
+_PRICES = {ADDITIVE_KIND: (5_000, 5), FERNS_KIND: (30_000, 5), PRIOR_KIND: (0, 5)}
 #: How long the plan of a model with a single member is.
 _ALONE = 2
 

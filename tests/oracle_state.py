@@ -19,6 +19,7 @@ from tests.oracle_cells import Cells
 from tests.oracle_ferns import WORD, FernsOracle
 from tests.oracle_memory import MemoryOracle, Record
 from tests.oracle_parts import Array
+from tests.oracle_prior import PriorOracle
 
 Views = Mapping[str, NDArray[Any]]
 
@@ -44,6 +45,8 @@ def take(member: MemberOracle, own: Views) -> None:
         _take_anchors(member, own)
     elif isinstance(member, MemoryOracle):
         _take_memory(member, own)
+    elif isinstance(member, PriorOracle):
+        member.shares = own["shares"].astype(float)
     elif isinstance(member, AdditiveOracle | FernsOracle):
         _take_cells(member, own)
 
@@ -54,6 +57,8 @@ def compare(member: MemberOracle, own: Views, tolerance: float) -> None:
         _compare_anchors(member, own, tolerance)
     elif isinstance(member, MemoryOracle):
         _compare_memory(member, own, tolerance)
+    elif isinstance(member, PriorOracle):
+        close(own["shares"], member.shares, 1e-6, "shares")
     elif isinstance(member, AdditiveOracle | FernsOracle):
         _compare_cells(member, own, tolerance)
 

@@ -17,18 +17,19 @@ from stream_llsvm.members.landmarks import Landmarks
 from stream_llsvm.members.local import LocalMachines
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
+from stream_llsvm.members.prior import Prior
 
 #: Each member's relative step sizes. Beside the others one or two are as good as six, on the mean
 #: of the streams, and cost a fraction.
 LINEAR_STEPS = (1.0, 10.0)
 ANCHOR_STEPS = (10.0,)
 ADDITIVE_STEPS = (3.0,)
-FERN_STEPS = (1.0, 10.0)
+FERN_STEPS = (5.0,)
 LANDMARK_STEPS = (10.0,)
 NEIGHBORS = 8
 #: Multiply-adds that a record may cost.
 BUDGET = 1_400_000
-MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "ferns")
+MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "prior", "ferns")
 
 
 def anchors(size: int, seed: int) -> Member:
@@ -92,6 +93,11 @@ def landmarks(size: int, seed: int) -> Member:
     )
 
 
+def prior(size: int, seed: int) -> Member:
+    """Make a prior member: how often each class came among the last so many."""
+    return Prior(reach=size)
+
+
 def pegasos(size: int, seed: int) -> Member:
     """Make a kernelised Pegasos with at most that many support vectors."""
     return Budgeted(most=size, loss=HINGE, multiclass=OVR)
@@ -106,23 +112,25 @@ KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "local": (local, 2_000, 1, 1_000_000),
     "landmarks": (landmarks, 30, 1, 100_000),
     "pegasos": (pegasos, 200, 1, 100_000),
+    "prior": (prior, 32, 1, 1_000_000),
 }
 
 
 class CommitteeClassifier(LocalClassifier):
     """Several members side by side, and a mixer that learns online how much to believe each.
 
-    By default a linear machine, two sets of anchors, a curve per feature, a memory of records and
-    random ferns. Each takes one step per record on its own error; the mixer takes one logistic
-    step on the weights of their scores, and its output is the probability. `mixture` reports how
-    each member is doing, `explain_one` what each adds. docs/committee.md has the equations.
+    By default a linear machine, two sets of anchors, a curve per feature, a memory of records, how
+    often each class has come of late, and random ferns. Each takes one step per record on its own
+    error; the mixer takes one logistic step on the weights of their scores, and its output is the
+    probability. `mixture` reports how each member is doing, `explain_one` what each adds.
+    docs/committee.md has the equations.
 
     Parameters
     ----------
     members
-        What it is made of: "anchors", "additive", "memory", "ferns", "local", "landmarks" or
-        "pegasos", each with its size if that is to be another than usual (100 anchors, 33 knots,
-        2,000 records, 60 ferns, 2,000 records, 30 clusters, 200 support vectors), as in
+        What it is made of: "anchors", "additive", "memory", "ferns", "prior", "local", "landmarks"
+        or "pegasos", each with its size if that is to be another than usual (100 anchors, 33 knots,
+        2,000 records, 60 ferns, 32 labels, 2,000 records, 30 clusters, 200 support vectors), as in
         "anchors:30". "anchors:1" is a linear machine, "local" a `LocalSVMClassifier`'s small SVMs,
         which cost more than all others together, "landmarks" an `L3SVMClassifier`, "pegasos" a
         `BudgetedPegasosClassifier`.

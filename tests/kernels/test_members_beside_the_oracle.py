@@ -18,6 +18,7 @@ from tests.oracle_compare import (
     COMMITTEES,
     FERNS,
     MEMORIES,
+    PRIORS,
     Kernels,
     both_learn,
     ferns,
@@ -29,7 +30,7 @@ from tests.oracle_parts import Array
 
 Members = Member | tuple[Member, ...]
 
-NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **COMMITTEES}
+NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **PRIORS, **COMMITTEES}
 
 
 def _step_by_step(
