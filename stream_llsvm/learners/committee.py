@@ -18,6 +18,7 @@ from stream_llsvm.members.local import LocalMachines
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 from stream_llsvm.members.prior import Prior
+from stream_llsvm.members.waves import Waves
 
 #: Each member's relative step sizes. Beside the others one or two are as good as six, on the mean
 #: of the streams, and cost a fraction.
@@ -29,7 +30,7 @@ LANDMARK_STEPS = (10.0,)
 NEIGHBORS = 8
 #: Multiply-adds that a record may cost.
 BUDGET = 1_400_000
-MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "prior", "ferns")
+MEMBERS = ("anchors:1", "anchors:30", "anchors:300", "additive", "memory", "prior", "waves", "ferns")
 
 
 def anchors(size: int, seed: int) -> Member:
@@ -98,6 +99,11 @@ def prior(size: int, seed: int) -> Member:
     return Prior(reach=size)
 
 
+def waves(size: int, seed: int) -> Member:
+    """Make a waves member: least squares over so many random Fourier features."""
+    return Waves(n_waves=size, seed=seed)
+
+
 def pegasos(size: int, seed: int) -> Member:
     """Make a kernelised Pegasos with at most that many support vectors."""
     return Budgeted(most=size, loss=HINGE, multiclass=OVR)
@@ -113,6 +119,7 @@ KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "landmarks": (landmarks, 30, 1, 100_000),
     "pegasos": (pegasos, 200, 1, 100_000),
     "prior": (prior, 32, 1, 1_000_000),
+    "waves": (waves, 128, 2, 1_024),
 }
 
 
