@@ -19,6 +19,7 @@ from tests.oracle_compare import (
     FERNS,
     MEMORIES,
     PRIORS,
+    WAVES,
     Kernels,
     both_learn,
     ferns,
@@ -30,7 +31,7 @@ from tests.oracle_parts import Array
 
 Members = Member | tuple[Member, ...]
 
-NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **PRIORS, **COMMITTEES}
+NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **PRIORS, **WAVES, **COMMITTEES}
 
 
 def _step_by_step(

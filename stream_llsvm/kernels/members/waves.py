@@ -21,7 +21,7 @@ import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import scores_of
-from stream_llsvm.kernels.members.anchors import square_of
+from stream_llsvm.kernels.members.mapped import square_of
 from stream_llsvm.kernels.state import COLUMNS, FIRST_EXPERT, FIRST_SECTION, OWN, WIDTH
 from stream_llsvm.kernels.vectors import add_multiple
 from stream_llsvm.kernels.views import doubles, flat, floats
@@ -36,7 +36,7 @@ SLOWEST = 0.001
 #: Until then records lay where the first few guesses of the scales had put them.
 YOUNG = 20
 #: The first records are all learned.
-EAGER = 200
+EAGER = 100
 MOST_WEIGHT = 1e3
 # cos(2 pi r) by powers of r^2, for r from -1/2 to 1/2: Chebyshev's interpolation.
 C0, C1, C2, C3 = 0.9999999889445765, -19.739204466576158, 64.93911592834692, -85.45011342750767
