@@ -36,8 +36,9 @@ class WavesOracle:
     def score(self, z: Array) -> Array:
         """Return w_c . phi, (1, columns)."""
         self.square = float(z @ z)
-        spread: float = self.spread if self.seen > 0 else self.square
-        turns = self.phases + z @ self.frequencies / np.sqrt(spread + 1e-9)
+        if self.seen < kernel.YOUNG:
+            return np.zeros((self.experts, len(self.weights)))
+        turns = self.phases + z @ self.frequencies / np.sqrt(self.spread + 1e-9)
         self.phi = np.cos(2 * np.pi * turns)
         return np.asarray((self.weights @ self.phi)[None])[: self.experts]
 
@@ -47,9 +48,7 @@ class WavesOracle:
             return
         self.seen += 1
         self.spread += max(0.001, 1 / self.seen) * (self.square - self.spread)
-        if self.seen == kernel.YOUNG:
-            self.weights[:] = 0
-            self.variance = 3 * np.eye(self.n)
+        if self.seen <= kernel.YOUNG:
             return
         came = np.arange(max(2, self.classes)) == label
         target = 1.0 * came if len(self.weights) > 1 else came[1:2] * 2.0 - 1
@@ -72,7 +71,7 @@ class WavesOracle:
             return []
         if before == 1 and columns > 1:
             self.weights = np.concatenate([-self.weights / 2, self.weights / 2])
-            if self.seen > 0:
+            if self.seen > kernel.YOUNG:
                 self.weights[:, 0] += 0.5
         self.weights = np.pad(self.weights, ((0, columns - len(self.weights)), (0, 0)))
         return [0]

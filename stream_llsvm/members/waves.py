@@ -80,7 +80,7 @@ class Waves(Plain):
             return
         # Targets of -1 and 1 become 0 and 1, and the first wave is the bias.
         new["weights"][0], new["weights"][1] = -0.5 * old["weights"][0], 0.5 * old["weights"][0]
-        new["weights"][:2, 0] += 0.5 if old["running"][kernel.SEEN] > 0 else 0.0
+        new["weights"][:2, 0] += 0.5 if old["running"][kernel.SEEN] > kernel.YOUNG else 0.0
 
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
         """Take the scores of the record last seen apart.
@@ -91,9 +91,8 @@ class Waves(Plain):
         if weights.shape[1] == 0:
             nothing = np.zeros((0, len(weights), len(z)))
             return Parts(nothing, nothing, nothing[:, :, 0])
-        running, frequencies = views["running"], views["frequencies"].astype(np.float64)
-        spread = running[kernel.SPREAD] if running[kernel.SEEN] > 0 else z @ z
-        rates = 2 * np.pi * frequencies / np.sqrt(spread + 1e-9)
+        frequencies = views["frequencies"].astype(np.float64)
+        rates = 2 * np.pi * frequencies / np.sqrt(views["running"][kernel.SPREAD] + 1e-9)
         turned = 2 * np.pi * views["phases"].astype(np.float64) + z @ rates
         slopes = -(weights * np.sin(turned)) @ rates.T
         return Parts(np.zeros((1, *slopes.shape)), slopes[None], (weights @ np.cos(turned))[None])

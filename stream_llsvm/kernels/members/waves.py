@@ -33,9 +33,9 @@ SEEN, SPREAD = range(2)
 FIRST, MORE = 3.0, 3e-7
 SURPRISE = 0.8
 SLOWEST = 0.001
-#: Until then records lay where the first few guesses of the scales had put them.
+#: Until then records lie where the first few guesses of the scales put them: nothing is learned.
 YOUNG = 20
-#: The first records are all learned.
+#: Of the first records all others are learned.
 EAGER = 100
 MOST_WEIGHT = 1e3
 # cos(2 pi r) by powers of r^2, for r from -1/2 to 1/2: Chebyshev's interpolation.
@@ -89,17 +89,16 @@ def run(
         at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
         out = flat(scores[q, first : first + 1])
         square = float(square_of(x))
-        if not scored:
-            spread = running[SPREAD] if running[SEEN] > 0 else square
-            ripple(frequencies, phases, x, at, 1 / math.sqrt(spread + 1e-9), codes)
+        if not scored and running[SEEN] < YOUNG:
+            out[:] = 0
+        elif not scored:
+            ripple(frequencies, phases, x, at, 1 / math.sqrt(running[SPREAD] + 1e-9), codes)
             scores_of(weights, codes, everywhere, out)
         if labels[q] < 0:
             continue
         running[SEEN] += 1
         running[SPREAD] += max(SLOWEST, 1 / running[SEEN]) * (square - running[SPREAD])
-        if running[SEEN] == YOUNG:
-            weights[:] = 0
-            know_nothing(variance)
+        if running[SEEN] <= YOUNG:
             continue
         if surprise(out, labels[q], errors) >= SURPRISE or running[SEEN] <= EAGER:
             scores_of(variance, codes, everywhere, gain)
