@@ -36,7 +36,7 @@ SLOWEST = 0.001
 #: Until then records lie where the first few guesses of the scales put them: nothing is learned.
 YOUNG = 20
 #: Of the first records all others are learned.
-EAGER = 100
+EAGER = 200
 MOST_WEIGHT = 1e3
 # cos(2 pi r) by powers of r^2, for r from -1/2 to 1/2: Chebyshev's interpolation.
 C0, C1, C2, C3 = 0.9999999889445765, -19.739204466576158, 64.93911592834692, -85.45011342750767
