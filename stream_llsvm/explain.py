@@ -44,7 +44,7 @@ class Explanation:
         What each feature of the record adds: ``bias + memory + sum(contributions) == score``.
     weights
         How the score changes with each feature, per unit of the feature, as far as the members
-        that are smooth go (anchors, additive); less for a value more than two
+        that are smooth go (anchors, additive, waves); less for a value more than two
         standard deviations out, nearly 0 far out.
     memory
         What the remembered records add; 0 for a model without a memory.
@@ -187,14 +187,14 @@ class MemberReport:
         Whether it is asked at all; see `CommitteeClassifier`'s budget.
     weights
         The mixer's trust in each of its experts: raw weights of each step size, then averaged
-        ones; for a memory, the votes of the 1, 5 and 20 nearest.
+        ones; for a memory, the votes of the closest, of the latest of them, and of all twenty.
     log_loss, accuracy
         Of the member alone, with the best mixture of its own experts; fading, over some 800
         records.
     worth
         How much greater the log loss of the whole would be without it; fading alike.
     experts
-        What the weights are of, in their order: `"step 4"`, `"step 4, averaged"`, `"5 nearest"`.
+        What the weights are of, in their order: `"step 4"`, `"step 4, averaged"`, `"closest"`.
 
     """
 

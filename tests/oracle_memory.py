@@ -49,8 +49,8 @@ class MemoryOracle:
 
     @property
     def experts(self) -> int:
-        """One for each number of voters, none if there is no room for records."""
-        return len(kernel.VOTERS) if self.window > 0 else 0
+        """One for each way to count votes, none if there is no room for records."""
+        return 3 if self.window > 0 else 0
 
     def distances(self, z: Array) -> Array:
         """d(x, v) = sum_i a_i^2 (x_i - v_i)^2 to each record, with a as at the last renewal."""
@@ -59,7 +59,7 @@ class MemoryOracle:
         return np.array([(self.ruler * (z - r.z) ** 2).sum() for r in self.records])
 
     def score(self, z: Array) -> Array:
-        """Return log shares of the 1, 5 and 20 nearest's votes, (experts, columns)."""
+        """Return log shares of the votes, as each expert counts them, (experts, columns)."""
         self.z, d = z, self.distances(z)
         order = np.argsort(d, kind="stable")[: kernel.NEAREST]
         self.found = Neighbours(order, d[order])
@@ -69,7 +69,7 @@ class MemoryOracle:
         columns = columns_of(self.classes)
         if len(self.found.near) == 0:
             return np.zeros((self.experts, columns))
-        return np.array([self._log_shares(n, columns) for n in kernel.VOTERS[: self.experts]])
+        return np.array([self._log_shares(counts, columns) for counts in self._counts()])
 
     def _check(self, told: Neighbours, d: Array) -> None:
         """Whatever the kernel found must be as near as what sorting finds, and truly there."""
@@ -79,16 +79,26 @@ class MemoryOracle:
         np.testing.assert_allclose(told.squared, d[told.near], rtol=1e-4, atol=1e-5 * size)
         assert (np.diff(told.squared) >= 0).all()
 
-    def shares(self, voters: int) -> Array:
-        """Return each class's share of the votes, each counted by 1 / distance."""
-        votes = np.zeros(max(2, self.classes))
-        for j, squared in zip(self.found.near[:voters], self.found.squared, strict=False):
-            record = self.records[j]
-            votes[record.label] += record.worth / (math.sqrt(squared) + 1e-3)
-        return np.asarray(votes / votes.sum())
+    def _counts(self) -> list[Array]:
+        """Return how much each neighbour's vote counts: by nearness, by age too, by 1 / distance.
 
-    def _log_shares(self, voters: int, columns: int) -> Array:
-        logs = np.log(self.shares(voters) + kernel.FLOOR)
+        What is of no matter to the shares, a common factor, is left as it comes.
+        """
+        squared = self.found.squared
+        mean = max(float(squared.mean()), 1e-4)
+        age = np.array([self.seen - self.records[j].stamp for j in self.found.near])
+        spans = np.clip(age / max(1.0, self.window / 4), 0, 50)
+        return [
+            np.exp(-(squared - squared[0]) / (0.1 * mean)),
+            np.exp(-(squared - squared[0]) / (0.3 * mean) - (spans - spans.min())),
+            1 / (np.sqrt(squared) + 1e-3),
+        ]
+
+    def _log_shares(self, counts: Array, columns: int) -> Array:
+        votes = np.zeros(max(2, self.classes))
+        for j, count in zip(self.found.near, counts, strict=True):
+            votes[self.records[j].label] += self.records[j].worth * count
+        logs = np.log(votes / votes.sum() + kernel.FLOOR)
         return np.array([logs[1] - logs[0]]) if columns == 1 else logs
 
     def learn(self, label: int, w: float, scores: Array) -> None:
@@ -113,8 +123,8 @@ class MemoryOracle:
 
     def _easy(self, label: int) -> bool:
         """Whether the nearest five all have the record's label."""
-        nearest = [self.records[j].label for j in self.found.near[: kernel.VOTERS[1]]]
-        return len(nearest) == kernel.VOTERS[1] and set(nearest) == {label}
+        nearest = [self.records[j].label for j in self.found.near[: kernel.AGREEING]]
+        return len(nearest) == kernel.AGREEING and set(nearest) == {label}
 
     def _remember(self, record: Record) -> None:
         if len(self.records) < self.window:

@@ -19,7 +19,7 @@ from stream_llsvm.kernels.budget import run as budget
 from stream_llsvm.kernels.jit import Array
 from stream_llsvm.kernels.landmarks import run as landmarks
 from stream_llsvm.kernels.local import run as local
-from stream_llsvm.kernels.members import additive, anchors, ferns, memory
+from stream_llsvm.kernels.members import additive, anchors, ferns, memory, prior, waves
 from stream_llsvm.kernels.state import (
     ADDITIVE_KIND,
     ANCHORS_KIND,
@@ -29,6 +29,8 @@ from stream_llsvm.kernels.state import (
     LANDMARKS_KIND,
     LOCAL_KIND,
     MEMORY_KIND,
+    PRIOR_KIND,
+    WAVES_KIND,
 )
 
 KERNELS: dict[int, Any] = {
@@ -36,6 +38,8 @@ KERNELS: dict[int, Any] = {
     ADDITIVE_KIND: additive.run,
     MEMORY_KIND: memory.run,
     FERNS_KIND: ferns.run,
+    PRIOR_KIND: prior.run,
+    WAVES_KIND: waves.run,
     LOCAL_KIND: local.run,
     LANDMARKS_KIND: landmarks.run,
     BUDGET_KIND: budget.run,

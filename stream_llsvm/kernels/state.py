@@ -41,7 +41,7 @@ ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 # OWN on it is the member's own.
 KIND, FIRST_EXPERT, OWN_EXPERTS, COST, RUNGS, LOSS, MULTICLASS, OWN = range(8)
 # The kinds of members; kinds.py says which kernel each has.
-ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND = range(1, 5)
+ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND, PRIOR_KIND, WAVES_KIND = range(1, 7)
 LOCAL_KIND, LANDMARKS_KIND, BUDGET_KIND = range(100, 103)
 # Which of the model's sections are its counters, and where the memory leaves its metric for the
 # ferns; the records that members have learned: a counter and, for the first of a chunk, the clock.

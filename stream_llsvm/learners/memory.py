@@ -15,8 +15,9 @@ _FLOATS = 2**26  # enough for a window of 64 records with a million features
 class MemoryClassifier(LocalClassifier):
     """Remembered records vote, by their distance in a metric that is learned as they come.
 
-    The votes of the 1, 5 and 20 nearest, each counted by 1 / distance, stand side by side, and the
-    mixer finds out which to believe. The metric says how much each feature counts
+    The 20 nearest vote. Three counts of their votes stand side by side, and the mixer finds out
+    which to believe: one asks the closest, one the closest of the latest, and one all of them by
+    1 / distance. The metric says how much each feature counts
     (`feature_relevance`); each record moves it one step down the log loss of a soft vote of the 20
     nearest (LAS's MEGM, for a diagonal metric).
 

@@ -43,11 +43,11 @@ class Remembered(Plain):
 
     def experts(self, width: int, columns: int) -> int:
         """Return how many scores per column it gives."""
-        return len(kernel.VOTERS) if self.length(width) > 0 else 0
+        return kernel.EXPERTS if self.length(width) > 0 else 0
 
     def expert_names(self, width: int, columns: int) -> list[str]:
-        """Return what people call each of its scores: how many vote."""
-        return [f"{n} nearest" for n in kernel.VOTERS][: self.experts(width, columns)]
+        """Return what people call each of its scores: whose votes count for most."""
+        return ["closest", "latest", "all"][: self.experts(width, columns)]
 
     def cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record."""

@@ -42,7 +42,7 @@ def reorder(model: Memory, features: Sequence[int], classes: Sequence[int]) -> N
         for axis, name in enumerate(dimensions):
             if name in _OF_FEATURES and view.shape[axis] == model.width:
                 view[:] = np.take(view, columns, axis=axis)
-            elif name == "columns" and view.shape[axis] > 1:
+            elif name == "classes" or (name == "columns" and view.shape[axis] > 1):
                 view[:] = np.take(view, codes, axis=axis)
             elif name == "columns" and list(classes) == [1, 0]:
                 np.negative(

@@ -13,8 +13,10 @@ from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.memory import Remembered
+from stream_llsvm.members.prior import Prior
+from stream_llsvm.members.waves import Waves
 from stream_llsvm.memory import Memory
-from stream_llsvm.merging import anchors, cells, remembered
+from stream_llsvm.merging import anchors, cells, remembered, shares, waves
 from stream_llsvm.merging.parts import Array, Part, Rescale, by_weight, mean_of, shares_of
 from stream_llsvm.merging.scales import pooled, rescaling
 
@@ -56,6 +58,10 @@ def merged(memories: Sequence[Memory], weights: Sequence[float]) -> Memory:
             cells.merge_ferns(member, parts, own)
         elif isinstance(member, Remembered):
             remembered.merge(member, parts, own)
+        elif isinstance(member, Prior):
+            shares.merge(parts, own)
+        elif isinstance(member, Waves):
+            waves.merge(parts, own)
         else:
             raise ValueError(
                 f"a member {member.name!r} cannot be merged: merge models without it, or keep one "

@@ -1,10 +1,16 @@
 """The memory: records of late are the anchors, and the nearest of them vote.
 
 LCC with a sliding window in place of anchors; a record that the window answers well already is
-mostly left out of it. Three experts: the votes of the 1, 5 and 20 nearest,
-each counted by 1 / distance, as log shares. Distances are in the metric that ``kernels/metric.py``
-learns. The store lies by columns, so that the search runs along a feature over all records and a
-record that names few features costs few passes.
+mostly left out of it. The 20 nearest vote, and three experts count their votes, as log shares:
+
+    closest   exp(-(D_j - D_1) / (0.1 D))                       D: the mean of the twenty D_j
+    latest    exp(-(D_j - D_1) / (0.3 D) - age_j / A)           A: a quarter of the window
+    all       1 / (sqrt(D_j) + 0.001)
+
+The first asks the nearest alone where it stands out and several where they are alike, the second
+follows a stream that changes. Distances are in the metric that ``kernels/metric.py`` learns. The
+store lies by columns, so that the search runs along a feature over all records and a record that
+names few features costs few passes.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
-from stream_llsvm.kernels.linear import copy_to
+from stream_llsvm.kernels.linear import copy_to, greatest
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
 from stream_llsvm.kernels.search import GROUPS, smallest, subtract_products
 from stream_llsvm.kernels.state import (
@@ -28,18 +34,30 @@ from stream_llsvm.kernels.state import (
     RELEVANCE,
     WIDTH,
 )
+from stream_llsvm.kernels.vectors import exponentials
 from stream_llsvm.kernels.views import doubles, floats, integers
 
 WINDOW, LEARNS_METRIC = range(OWN, OWN + 2)
-#: How many of the nearest each expert asks.
-VOTERS = (1, 5, 20)
-NEAREST = VOTERS[-1]
+#: How many vote.
+NEAREST = 20
+#: How the experts count the votes.
+CLOSEST, LATEST, ALL = range(3)
+EXPERTS = 3
+#: How far nearness reaches, in mean distances, and lateness, in windows; what is older than so many
+#: reaches is as old as that.
+REACHES = (0.1, 0.3)
+LATE = 0.25
+OLDEST = 50.0
+#: What a mean distance is at least: below it rounding decides who is nearer.
+LEAST_MEAN = 1e-4
+#: A record is easy if so many of the nearest agree with it.
+AGREEING = 5
 SEEN, SPREAD, HELD, HEAD, RESTING = range(5)
 LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
 NOBODY = math.log(FLOOR)
-#: Of the records whose five nearest agree with them, one in so many is kept: the window reaches
+#: Of the easy records one in so many is kept: the window reaches
 #: further back, and holds what is hard.
 EASY_ONE_IN = 8
 YOUNG = 20
@@ -65,30 +83,51 @@ LAYOUT = (
     ("some", "i8", (GROUPS,), "scratch"),
     ("dense", "f4", ("width",), "scratch"),
     ("factors", "f4", ("width",), "scratch"),
-    ("votes", "f8", (len(VOTERS), "classes"), "scratch"),
+    ("votes", "f8", (EXPERTS, "classes"), "scratch"),
+    ("counts", "f4", (EXPERTS, NEAREST), "scratch"),
 )
 
 
 @kernel
-def vote(near: Array, nearest: Array, facts: Array, votes: Array, out: Array) -> None:
-    """Turn the neighbours' labels into log shares, an expert for each number of voters."""
+def count(
+    near: Array, nearest: Array, facts: Array, now: Real, span: Real, counts: Array
+) -> None:  # fmt: skip
+    """Say how much the vote of each neighbour counts, for each expert."""
+    n, one = near.size, np.float32(1)
+    closest, latest, everyone = counts[CLOSEST, :n], counts[LATEST, :n], counts[ALL, :n]
+    mean = np.float32(0)
+    for j in range(n):
+        mean += nearest[j]
+    mean = max(mean / np.float32(n), np.float32(LEAST_MEAN))
+    steep, flat = np.float32(1 / REACHES[CLOSEST]) / mean, np.float32(1 / REACHES[LATEST]) / mean
+    for j in range(n):
+        latest[j] = min(max((now - facts[STAMP, near[j]]) / span, 0.0), OLDEST)
+    for j in range(n):
+        apart = nearest[0] - nearest[j]
+        closest[j] = steep * apart
+        latest[j] = flat * apart - latest[j]
+        everyone[j] = one / (np.sqrt(nearest[j]) + np.float32(1e-3))
+    exponentials(closest, closest, np.float32(0))
+    exponentials(latest, latest, greatest(latest))
+
+
+@kernel
+def vote(near: Array, counts: Array, facts: Array, votes: Array, out: Array) -> None:
+    """Turn the neighbours' labels into log shares, as each expert counts them."""
     votes[:] = 0
-    classes = votes.shape[1]
-    for e in range(len(VOTERS)):
-        if e > 0:
-            copy_to(votes[e], votes[e - 1])
-        begin = VOTERS[e - 1] if e > 0 else 0
-        for j in range(begin, min(VOTERS[e], near.size)):
-            weight = facts[WORTH, near[j]] / (math.sqrt(nearest[j]) + 1e-3)
-            votes[e, int(facts[LABEL, near[j]])] += weight
+    classes, columns = votes.shape[1], out.shape[1]
+    for j in range(near.size):
+        label, worth = int(facts[LABEL, near[j]]), facts[WORTH, near[j]]
+        for e in range(EXPERTS):
+            votes[e, label] += worth * counts[e, j]
+    for e in range(EXPERTS):
         total = 0.0
         for c in range(classes):
             total += votes[e, c]
         total = max(total, 1e-30)
-        columns = out.shape[1]
         if columns == 1:
             no, yes = votes[e, 0], votes[e, classes - 1] if classes > 1 else 0.0
-            out[e, 0] = math.log(yes / total + FLOOR) - math.log(no / total + FLOOR)
+            out[e, 0] = math.log((yes / total + FLOOR) / (no / total + FLOOR))
         else:
             for c in range(columns):
                 none = votes[e, c] == 0
@@ -123,9 +162,9 @@ def remember(
 @kernel
 def easy(same: Array) -> bool:
     """Whether the nearest all have the record's label: keeping it would tell little."""
-    if same.size < VOTERS[1]:
+    if same.size < AGREEING:
         return False
-    for j in range(VOTERS[1]):  # noqa: SIM110  # numba knows no generators
+    for j in range(AGREEING):  # noqa: SIM110  # numba knows no generators
         if same[j] == 0:
             return False
     return True
@@ -192,7 +231,9 @@ def run(
     some = integers(scratch, o[14], GROUPS)
     dense = floats(scratch, o[15], width)
     factors = floats(scratch, o[16], width)
-    votes = doubles(scratch, o[17], (len(VOTERS), classes))
+    votes = doubles(scratch, o[17], (EXPERTS, classes))
+    counts = floats(scratch, o[18], (EXPERTS, NEAREST))
+    span = max(1.0, LATE * window)
     relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
     pause = 1 + NEAREST * width // METRIC_BUDGET
     clock = integers(scratch, plan[0, FIRST_SECTION + CLOCK], 1)[0]
@@ -215,7 +256,9 @@ def run(
             found[0] = min(NEAREST, held)
             smallest(distance, least, some, near_all[: found[0]], nearest_all[: found[0]])
             if found[0] > 0:
-                vote(near_all[: found[0]], nearest_all[: found[0]], facts, votes, out)
+                near = near_all[: found[0]]
+                count(near, nearest_all, facts, running[SEEN], span, counts)
+                vote(near, counts, facts, votes, out)
             else:
                 out[:] = 0
         if labels[q] < 0:

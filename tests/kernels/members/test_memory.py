@@ -16,12 +16,12 @@ from tests.kernels.alone import alone
 from tests.oracle_compare import Kernels, remembered, stream
 from tests.oracle_parts import Array
 
-vote = alone(kernel.vote)
+count, vote = alone(kernel.count), alone(kernel.vote)
 
 
 def hard(n: int) -> tuple[NDArray[np.int64], int]:
     """Return labels, and how many there are, of which no five neighbours have the same."""
-    classes = n // (kernel.VOTERS[1] - 1) + 2
+    classes = n // (kernel.AGREEING - 1) + 2
     return np.arange(n) % classes, classes
 
 
@@ -87,22 +87,46 @@ def test_distances_are_numpys_however_many_features(width: int, sparse: bool) ->
     np.testing.assert_allclose(distance[near], nearest, rtol=1e-4, atol=1e-4)
 
 
-def _votes(labels: list[int], distances: list[float], classes: int, columns: int) -> Array:
-    k = len(labels)
+def _votes(
+    labels: list[int],
+    distances: list[float],
+    classes: int,
+    columns: int,
+    ages: list[float] | None = None,
+) -> Array:
+    """Return the scores of neighbours of these ages, counted in spans."""
+    k, now, span = len(labels), 1e4, 500.0
     facts = np.zeros((3, k))
     facts[kernel.LABEL], facts[kernel.WORTH] = labels, 1
-    out = np.zeros((len(kernel.VOTERS), columns), dtype=np.float32)
-    tally = np.zeros((len(kernel.VOTERS), classes))
+    facts[kernel.STAMP] = now - span * np.array(ages or [0.0] * k)
+    out = np.zeros((kernel.EXPERTS, columns), dtype=np.float32)
+    tally = np.zeros((kernel.EXPERTS, classes))
+    counts = np.zeros((kernel.EXPERTS, kernel.NEAREST), dtype=np.float32)
     squared = np.square(np.array(distances)).astype(np.float32)
-    vote(np.arange(k), squared, facts, tally, out)
+    count(np.arange(k), squared, facts, now, span, counts)
+    vote(np.arange(k), counts, facts, tally, out)
     return out.astype(float)
 
 
-def test_an_expert_asks_as_many_as_it_is_said_to() -> None:
-    """The nearest is of class 2; of the nearest five it is the only one."""
-    labels = [2, 0, 0, 0, 0] + [1] * 15
-    told = _votes(labels, [0.5] + [1.0] * 19, 3, 3)
+def test_experts_differ_in_whom_they_ask() -> None:
+    """Of class 2 is the nearest, of class 0 the latest of those beside it, of class 1 the most."""
+    labels = [2] + [0] * 4 + [1] * 15
+    told = _votes(labels, [0.7] + [1.0] * 19, 3, 3, [3.0] + [0.0] * 4 + [3.0] * 15)
     assert told.argmax(axis=1).tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("apart", [1.0, 3.0])
+def test_the_closest_are_many_where_many_are_alike(apart: float) -> None:
+    """The nearest, of class 1, is asked alone only if it is much nearer than the others."""
+    told = _votes([1, 0, 0, 0, 0], [1.0] + [apart] * 4, 2, 1)[kernel.CLOSEST, 0]
+    assert (told > 0) == (apart > 2)
+
+
+def test_votes_of_any_age_and_distance_are_counted() -> None:
+    """Neither what was never seen before nor what is older than all time gives no number."""
+    for ages in ([0.0, 1e300, -1e300], [1e300] * 3, [-5.0] * 3):
+        for distances in ([0.0, 0.0, 0.0], [0.0, 1e9, 1e9], [1e9, 1e9, 1e9]):
+            assert np.isfinite(_votes([0, 1, 1], distances, 2, 1, ages)).all()
 
 
 def test_scores_are_log_shares_of_votes_by_nearness() -> None:
@@ -114,7 +138,7 @@ def test_scores_are_log_shares_of_votes_by_nearness() -> None:
 
 
 def test_two_classes_share_a_score() -> None:
-    told = _votes([1, 0, 1], [1.0, 1.0, 2.0], 2, 1)[1, 0]
+    told = _votes([1, 0, 1], [1.0, 1.0, 2.0], 2, 1)[kernel.ALL, 0]
     yes = 1.5 / 2.5
     expected = math.log(yes + kernel.FLOOR) - math.log(1 - yes + kernel.FLOOR)
     assert told == pytest.approx(expected, rel=2e-3)
@@ -127,7 +151,7 @@ def test_a_heavier_record_has_more_of_a_vote() -> None:
         kernels.predict(np.array([0.0]))
         share = (weight + 0.0) / (weight + 1)
         expected = math.log(1 - share + kernel.FLOOR) - math.log(share + kernel.FLOOR)
-        assert kernels.scores[1, 0] == pytest.approx(expected, abs=1e-3)
+        assert kernels.scores[kernel.ALL, 0] == pytest.approx(expected, abs=1e-3)
 
 
 def test_only_the_last_records_are_remembered() -> None:
@@ -179,9 +203,9 @@ def test_of_records_that_are_easy_only_some_are_kept() -> None:
     grown_up(kernels)
     kernels.rows(x, labels)
     held = kernels.own["running"][kernel.HELD]
-    assert 400 / kernel.EASY_ONE_IN <= held <= 400 / kernel.EASY_ONE_IN + 2 * kernel.VOTERS[1]
+    assert 400 / kernel.EASY_ONE_IN <= held <= 400 / kernel.EASY_ONE_IN + 2 * kernel.AGREEING
     stamps = kernels.own["facts"][kernel.STAMP, : int(held)]
-    assert (stamps[2 * kernel.VOTERS[1] + 3 :] % kernel.EASY_ONE_IN == 0).all()
+    assert (stamps[2 * kernel.AGREEING + 3 :] % kernel.EASY_ONE_IN == 0).all()
 
 
 def test_a_record_that_surprises_is_kept() -> None:
@@ -200,7 +224,7 @@ def test_nobody_votes_in_an_empty_memory() -> None:
 
 
 def test_a_remembered_record_is_recognised() -> None:
-    """By the expert that asks the nearest only; whom the mixer believes is another matter."""
+    """By the expert that asks the closest; whom the mixer believes is another matter."""
     labels, classes = hard(150)  # nothing but memory can know these
     kernels = Kernels(remembered(window=200), 3, classes, standardize=False)
     grown_up(kernels)
@@ -209,7 +233,7 @@ def test_a_remembered_record_is_recognised() -> None:
     told = []
     for row in x:
         kernels.predict(row)
-        told.append(int(kernels.scores[0].argmax()))
+        told.append(int(kernels.scores[kernel.CLOSEST].argmax()))
     assert told == labels.tolist()
 
 
