@@ -59,7 +59,7 @@ class Mixer:
     def learn(self, mixed: Mixed, label: int, w: float) -> None:
         """Step along the gradient of the label's log probability; who says nothing is left be."""
         self.mixed += 1
-        rate = w * min(mixing.LARGEST_RATE, mixing.RATE / max(1, len(self.trust)))
+        rate = w * self._rate(max(1, len(self.trust)))
         pace = max(0.001, 1 / (self.mixed + 1))
         for e in np.flatnonzero(mixed.squares):
             gradient = mixed.normal[e, label] - mixed.normal[e] @ mixed.proba
@@ -67,6 +67,10 @@ class Mixer:
             trust = self.trust[e] + rate * gradient / np.sqrt(1 + self.effort[e])
             self.trust[e] = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
             self.power[e] += pace * (mixed.squares[e] - self.power[e])
+
+    def _rate(self, experts: int) -> float:
+        classes = max(2, self.classes)
+        return float(min(mixing.LARGEST_RATE, mixing.RATE / experts) * np.sqrt(classes / 2))
 
     def judge(self, report: Report, own: slice, mixed: Mixed, label: int) -> None:
         """Follow how the member with these experts would do alone, and the others without it."""
@@ -83,7 +87,7 @@ class Mixer:
         report.worth += pace * (lost - report.worth)
         gradient = z[own, label] - z[own] @ by_itself
         self.alone_effort[own] = mixing.FADE * self.alone_effort[own] + gradient**2
-        rate = min(mixing.LARGEST_RATE, mixing.RATE / len(gradient))
+        rate = self._rate(len(gradient))
         alone = self.alone[own] + rate * gradient / np.sqrt(1 + self.alone_effort[own])
         self.alone[own] = np.clip(alone, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
 

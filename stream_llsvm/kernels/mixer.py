@@ -27,7 +27,6 @@ MEMBER_FACTS = 6
 JUDGE_ONE_IN = 8
 JUDGE_FADE = 0.99
 FIRST_TRUST = 2.0
-# Many experts move together: each then takes a shorter step.
 RATE, LARGEST_RATE = 3.4, 0.5
 FADE = 0.999
 Z_CLIP = 4.0
@@ -88,6 +87,16 @@ def softmax(scores: Array) -> None:
 
 
 @kernel
+def rate_of(experts: int, classes: int) -> Real:
+    """How long a step is: shorter for many experts, which move together.
+
+    And longer for many classes, over which an expert's scores, together of size 1, are spread: each
+    is smaller, and so are the gradients.
+    """
+    return min(LARGEST_RATE, RATE / experts) * math.sqrt(max(classes, 2) / 2)
+
+
+@kernel
 def step_trust(
     trust: Array, effort: Array, e: int, z: Array, proba: Array, label: int, rate: Real
 ) -> None:
@@ -107,7 +116,7 @@ def learn_mix(
     """One logistic step on the trust in each expert, from what ``mix`` left in z and proba."""
     experts = z.shape[0]
     pace = max(0.001, 1 / (seen + 1))
-    rate = importance * min(LARGEST_RATE, RATE / experts)
+    rate = importance * rate_of(experts, proba.size)
     for e in range(experts):
         if squares[e] == 0:
             continue  # it sleeps, or has nothing to say yet
@@ -158,7 +167,7 @@ def judge_members(
         facts[OWN_ACCURACY, m] += pace * ((1.0 if best == label else 0.0) - facts[OWN_ACCURACY, m])
         lost = without + math.log(max(proba[label], 1e-12))
         facts[WORTH, m] += pace * (lost - facts[WORTH, m])
-        rate = min(LARGEST_RATE, RATE / (end - first))
+        rate = rate_of(end - first, classes)
         for e in range(first, end):
             step_trust(mixer[ALONE], mixer[ALONE_EFFORT], e, z[e], own, label, rate)
 

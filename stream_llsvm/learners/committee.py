@@ -30,7 +30,16 @@ LANDMARK_STEPS = (10.0,)
 NEIGHBORS = 8
 #: Multiply-adds that a record may cost.
 BUDGET = 1_400_000
-MEMBERS = ("anchors:1", "anchors:100", "additive", "memory", "prior", "waves", "ferns")
+MEMBERS = (
+    "anchors:1",
+    "anchors:30",
+    "anchors:300",
+    "additive",
+    "memory",
+    "prior",
+    "waves",
+    "ferns",
+)
 
 
 def anchors(size: int, seed: int) -> Member:
@@ -126,12 +135,11 @@ KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
 class CommitteeClassifier(LocalClassifier):
     """Several members side by side, and a mixer that learns online how much to believe each.
 
-    By default a linear machine, a hundred anchors, a curve per feature, a memory of records, how
+    By default a linear machine, two sets of anchors, a curve per feature, a memory of records, how
     often each class has come of late, least squares over random waves, and random ferns. Each takes
     one step per record on its own error; the mixer takes one logistic step on the weights of their
     scores, and its output is the probability. `mixture` reports how each member is doing,
-    `explain_one` what each adds.
-    docs/committee.md has the equations.
+    `explain_one` what each adds. docs/committee.md has the equations.
 
     Parameters
     ----------
@@ -146,8 +154,8 @@ class CommitteeClassifier(LocalClassifier):
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
         mixer can do without sleep, and are woken now and then; members that are all needed stay
-        awake. "auto" is 1,400,000, which all the usual members exceed from about 5,400 features on
-        with two classes, from about 1,240 with ten.
+        awake. "auto" is 1,400,000, which all the usual members exceed from about 2,000 features on
+        with two classes, from about 670 with ten.
     threads
         How many cores work on a batch of records, a member or more on each; the result is the same
         to the bit.

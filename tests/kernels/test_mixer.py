@@ -96,7 +96,8 @@ def test_the_step_follows_the_log_likelihoods_gradient(columns: int) -> None:
     learn_mix(after, 9.0, z, squares, proba, label, 1.5)
     effort = FADE * 0.7 + gradient**2
     np.testing.assert_allclose(after[EFFORT], effort, rtol=1e-4)
-    moved = 1.5 * min(LARGEST_RATE, RATE / 4) * gradient / np.sqrt(1 + effort)
+    rate = min(LARGEST_RATE, RATE / 4) * np.sqrt(classes / 2)
+    moved = 1.5 * rate * gradient / np.sqrt(1 + effort)
     np.testing.assert_allclose(after[TRUST] - mixer[TRUST], moved, rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(after[POWER], mixer[POWER] + (squares - mixer[POWER]) / 10)
 
