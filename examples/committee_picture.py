@@ -30,11 +30,11 @@ STAGES = ("a plane", "fifty balls", "a tree of rules", "the plane again")
 # Each member's name, what it is called here, colour, and where its worth is written.
 MEMBERS = {
     "anchors:1": ("linear", "#2f6db5", (2_300, 0.130)),
-    "anchors:30": ("30 anchors", "#7fb2e5", None),
-    "anchors:300": ("300 anchors", "#35a3a3", None),
+    "anchors:100": ("100 anchors", "#35a3a3", None),
     "additive:33": ("additive", "#8b4fb3", (12_700, 0.156)),
     "memory:2000": ("memory", "#d9822b", (7_900, 0.142)),
     "prior:32": ("prior", "#b5473c", None),
+    "waves:128": ("waves", "#7fb2e5", None),
     "ferns:60": ("ferns", "#5d9e3f", None),
 }
 INK, GREY, PALE = "#1b1f24", "#59636e", "#d5d9de"

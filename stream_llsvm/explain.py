@@ -44,7 +44,7 @@ class Explanation:
         What each feature of the record adds: ``bias + memory + sum(contributions) == score``.
     weights
         How the score changes with each feature, per unit of the feature, as far as the members
-        that are smooth go (anchors, additive); less for a value more than two
+        that are smooth go (anchors, additive, waves); less for a value more than two
         standard deviations out, nearly 0 far out.
     memory
         What the remembered records add; 0 for a model without a memory.

@@ -20,6 +20,7 @@ from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 from stream_llsvm.members.prior import Prior
+from stream_llsvm.members.waves import Waves
 from stream_llsvm.memory import columns_of
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import AnchorsOracle
@@ -29,6 +30,7 @@ from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_mixer import Mixed, Mixer, Report
 from tests.oracle_parts import Array, Scale
 from tests.oracle_prior import PriorOracle
+from tests.oracle_waves import WavesOracle
 
 
 @dataclass
@@ -74,6 +76,8 @@ def member_oracle(of: Member, width: int, classes: int) -> MemberOracle:
         return FernsOracle(of, width, classes)
     if isinstance(of, Prior):
         return PriorOracle(of, width, classes)
+    if isinstance(of, Waves):
+        return WavesOracle(of, width, classes)
     assert isinstance(of, Remembered)
     return MemoryOracle(of, width, classes)
 

@@ -22,6 +22,7 @@ from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.member import Member
 from stream_llsvm.members.memory import Remembered
 from stream_llsvm.members.prior import Prior
+from stream_llsvm.members.waves import Waves
 from stream_llsvm.memory import Memory
 from tests.oracle import Oracle, Told
 from tests.oracle_memory import MemoryOracle, Neighbours
@@ -130,6 +131,7 @@ FERNS: dict[str, Ferns] = {
     "ferns, squared hinge, one against the rest": ferns(loss=SQUARED_HINGE, multiclass=OVR),
 }
 PRIORS: dict[str, Prior] = {"prior": Prior(), "prior of the last label": Prior(reach=1)}
+WAVES: dict[str, Waves] = {"waves": Waves(n_waves=12), "waves, two": Waves(n_waves=2, seed=3)}
 #: Several members and one mixer.
 COMMITTEES: dict[str, tuple[Member, ...]] = {
     "all": (
@@ -138,13 +140,21 @@ COMMITTEES: dict[str, tuple[Member, ...]] = {
         additive(steps=(3.0,)),
         remembered(),
         Prior(reach=10),
+        Waves(n_waves=6),
         ferns(steps=(1.0, 10.0)),
     ),
     "memory and ferns": (remembered(window=80), ferns(n_ferns=12)),
     "two of a kind": (additive(), additive(n_knots=2)),
 }
 #: All of them: whatever holds for a model holds for each.
-ALL: dict[str, Member | tuple[Member, ...]] = {**MEMBERS, **ADDITIVE, **MEMORIES, **FERNS, **PRIORS}
+ALL: dict[str, Member | tuple[Member, ...]] = {
+    **MEMBERS,
+    **ADDITIVE,
+    **MEMORIES,
+    **FERNS,
+    **PRIORS,
+    **WAVES,
+}
 ALL |= {f"committee: {name}": of for name, of in COMMITTEES.items()}
 
 

@@ -22,7 +22,7 @@ class PriorOracle:
         """Return the shares, or how much greater the second class's is, (experts, columns)."""
         classes = self.shares.shape[1]
         if columns_of(classes) == 1:
-            return self.shares[:, -1:] - self.shares[:, :1]
+            return np.asarray(self.shares[:, 1:].sum(axis=1, keepdims=True) - self.shares[:, :1])
         return self.shares.copy()
 
     def learn(self, label: int, w: float, scores: Array) -> None:

@@ -12,6 +12,7 @@ from stream_llsvm.kernels.members import additive as additive_kernel
 from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.members import ferns as ferns_kernel
 from stream_llsvm.kernels.members import memory as memory_kernel
+from stream_llsvm.kernels.members import waves as waves_kernel
 from tests.oracle import MemberOracle
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import Anchor, AnchorsOracle, Machine
@@ -20,6 +21,7 @@ from tests.oracle_ferns import WORD, FernsOracle
 from tests.oracle_memory import MemoryOracle, Record
 from tests.oracle_parts import Array
 from tests.oracle_prior import PriorOracle
+from tests.oracle_waves import WavesOracle
 
 Views = Mapping[str, NDArray[Any]]
 
@@ -47,6 +49,11 @@ def take(member: MemberOracle, own: Views) -> None:
         _take_memory(member, own)
     elif isinstance(member, PriorOracle):
         member.shares = own["shares"].astype(float)
+    elif isinstance(member, WavesOracle):
+        member.seen = int(own["running"][waves_kernel.SEEN])
+        member.spread = float(own["running"][waves_kernel.SPREAD])
+        member.weights = own["weights"].astype(float)
+        member.variance = own["variance"].astype(float)
     elif isinstance(member, AdditiveOracle | FernsOracle):
         _take_cells(member, own)
 
@@ -59,6 +66,10 @@ def compare(member: MemberOracle, own: Views, tolerance: float) -> None:
         _compare_memory(member, own, tolerance)
     elif isinstance(member, PriorOracle):
         close(own["shares"], member.shares, 1e-6, "shares")
+    elif isinstance(member, WavesOracle):
+        close(own["running"][waves_kernel.SPREAD], member.spread, tolerance, "spread")
+        close(own["weights"], member.weights, tolerance, "weights")
+        close(own["variance"], member.variance, tolerance, "variance")
     elif isinstance(member, AdditiveOracle | FernsOracle):
         _compare_cells(member, own, tolerance)
 

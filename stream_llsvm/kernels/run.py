@@ -11,7 +11,7 @@ from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.foretold import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.jit import Array, Real, entry, kernel, passage
 from stream_llsvm.kernels.linear import copy_to
-from stream_llsvm.kernels.members import additive, anchors, ferns, memory, prior
+from stream_llsvm.kernels.members import additive, anchors, ferns, memory, prior, waves
 from stream_llsvm.kernels.mixer import (
     AWAKE,
     JUDGE_ONE_IN,
@@ -52,7 +52,7 @@ from stream_llsvm.kernels.state import (
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
 
-ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND, PRIOR_KIND = range(1, 6)
+ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND, PRIOR_KIND, WAVES_KIND = range(1, 7)
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
@@ -310,6 +310,8 @@ def run_member(
         ferns.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
     elif kind == PRIOR_KIND:
         prior.run(state, plan, member, labels, importance, scored, scores)
+    elif kind == WAVES_KIND:
+        waves.run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
 
 
 @kernel

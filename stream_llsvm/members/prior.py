@@ -74,8 +74,8 @@ class Prior(Plain):
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
         """Take the scores apart: nothing of them is any feature's."""
         shares = views["shares"].astype(np.float64)
-        if shares.shape[1] <= 2:  # they share a score
-            shares = shares[:, -1:] - shares[:, :1]
+        if shares.shape[1] <= 2:  # they share a score, the second's less the first's
+            shares = shares[:, 1:].sum(axis=1, keepdims=True) - shares[:, :1]
         nothing = np.zeros((*shares.shape, len(z)))
         return Parts(nothing, nothing, shares)
 

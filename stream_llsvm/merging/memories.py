@@ -14,8 +14,9 @@ from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.memory import Remembered
 from stream_llsvm.members.prior import Prior
+from stream_llsvm.members.waves import Waves
 from stream_llsvm.memory import Memory
-from stream_llsvm.merging import anchors, cells, remembered, shares
+from stream_llsvm.merging import anchors, cells, remembered, shares, waves
 from stream_llsvm.merging.parts import Array, Part, Rescale, by_weight, mean_of, shares_of
 from stream_llsvm.merging.scales import pooled, rescaling
 
@@ -59,6 +60,8 @@ def merged(memories: Sequence[Memory], weights: Sequence[float]) -> Memory:
             remembered.merge(member, parts, own)
         elif isinstance(member, Prior):
             shares.merge(parts, own)
+        elif isinstance(member, Waves):
+            waves.merge(parts, own)
         else:
             raise ValueError(
                 f"a member {member.name!r} cannot be merged: merge models without it, or keep one "

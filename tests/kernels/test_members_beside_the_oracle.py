@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import ferns as kernel
+from stream_llsvm.kernels.members import waves
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.members.member import Member
@@ -19,6 +20,7 @@ from tests.oracle_compare import (
     FERNS,
     MEMORIES,
     PRIORS,
+    WAVES,
     Kernels,
     both_learn,
     ferns,
@@ -30,7 +32,7 @@ from tests.oracle_parts import Array
 
 Members = Member | tuple[Member, ...]
 
-NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **PRIORS, **COMMITTEES}
+NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **PRIORS, **WAVES, **COMMITTEES}
 
 
 def _step_by_step(
@@ -53,6 +55,14 @@ def test_every_step_of_a_stream_is_the_oracles(name: str, classes: int) -> None:
     x[::9, 3] = ABSENT
     assert len(x) > max(2 * PERIOD, kernel.FIRST_DRAW)
     _step_by_step(NEW[name], 5, classes, x, labels)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_waves_that_are_not_eager_any_more_are_the_oracles(classes: int) -> None:
+    """From then on only what surprises is learned."""
+    x, labels = stream(5, waves.EAGER + 60, 4, classes)
+    kernels = _step_by_step(WAVES["waves"], 4, classes, x, labels)
+    assert kernels.own["running"][waves.SEEN] > waves.EAGER
 
 
 @pytest.mark.parametrize("name", NEW)

@@ -47,7 +47,15 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     L3SVMClassifier: {"n_clusters": 5},
     BudgetedPegasosClassifier: {"budget": 20},
     CommitteeClassifier: {
-        "members": ("anchors:1", "anchors:8", "additive:5", "memory:70", "prior:9", "ferns:8")
+        "members": (
+            "anchors:1",
+            "anchors:8",
+            "additive:5",
+            "memory:70",
+            "prior:9",
+            "waves:8",
+            "ferns:8",
+        )
     },
 }
 

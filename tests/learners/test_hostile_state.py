@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm import CommitteeClassifier, MemoryClassifier, ModelFileError, SAPLClassifier
-from stream_llsvm.kernels.members import additive, ferns, memory
+from stream_llsvm.kernels.members import additive, ferns, memory, waves
 from stream_llsvm.kernels.members.anchors import MASS, SEEN, SHARPNESS, STEPS, VISITS
 from stream_llsvm.kernels.mixer import EFFORT, POWER
 from stream_llsvm.kernels.run import MIXED
@@ -55,8 +55,8 @@ def test_what_is_impossible_is_refused(change: tuple[int, str, Any, float]) -> N
 
 
 #: The rows of the plan of a small committee: anchors:1, anchors:8, additive:5, memory:70, prior:9,
-#: ferns:8.
-ADDITIVE, MEMORY, PRIOR, FERNS = 3, 4, 5, 6
+#: waves:8, ferns:8.
+ADDITIVE, MEMORY, PRIOR, WAVES, FERNS = 3, 4, 5, 6, 7
 IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "additive: records learned below 0": (ADDITIVE, "running", additive.SEEN, -1.0),
     "additive: a mass below 0": (ADDITIVE, "mass", (0, 0), -1.0),
@@ -78,6 +78,9 @@ IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "memory: an effort below 0": (MEMORY, "effort", 0, -1.0),
     "prior: a share below 0": (PRIOR, "shares", (0, 0), -0.1),
     "prior: more than all": (PRIOR, "shares", (1, 2), 3.0),
+    "waves: records learned below 0": (WAVES, "running", waves.SEEN, -1.0),
+    "waves: a variance below 0": (WAVES, "variance", (3, 3), -1.0),
+    "waves: infinity in a frequency": (WAVES, "frequencies", (0, 1), np.inf),
     "ferns: a feature beyond the last": (FERNS, "features", (0, 0), 3),
     "ferns: a feature of absurd number": (FERNS, "features", (7, 7), 2**62),
     "ferns: a feature below 0": (FERNS, "features", (7, 0), -1),

@@ -26,7 +26,7 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
     "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'pegasos', "
-    "with a size or without: got "
+    "'prior', 'waves', with a size or without: got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},

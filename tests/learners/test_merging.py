@@ -236,6 +236,29 @@ def test_the_union_of_what_is_remembered() -> None:
     assert len(rows) == n
 
 
+def test_shares_of_labels_and_weights_of_waves_are_means() -> None:
+    a, b = parted(CommitteeClassifier, 2, members=("prior:9", "waves:8"))
+    model = a.merge([b])
+    for row, names in ((1, ("shares",)), (2, ("weights", "variance"))):
+        of, left, right = (m._memory.views(row) for m in (model, a, b) if m._memory is not None)
+        for name in names:
+            assert not np.array_equal(left[name], right[name])
+            np.testing.assert_allclose(of[name], (left[name] + right[name]) / 2, atol=1e-6)
+
+
+def test_of_waves_that_differ_those_that_have_seen_the_most_are_taken() -> None:
+    """Features in another order have other waves."""
+    stream = records(300)
+    a = taught(small(CommitteeClassifier, members=("waves:8",)), stream)
+    late = [({"f2": 1.0}, 0), *stream[:200]]
+    b = taught(small(CommitteeClassifier, members=("waves:8",)), late)
+    assert a.features != b.features
+    model = a.merge([b])
+    assert model._memory is not None and a._memory is not None
+    for name in ("frequencies", "weights", "variance"):
+        assert np.array_equal(model._memory.views(1)[name], a._memory.views(1)[name])
+
+
 def test_anchors_that_are_not_shared_are_refused() -> None:
     options: Any = {"n_anchors": 12, "n_neighbors": 4}
     a = taught(LLSVMClassifier(**options), records(300))

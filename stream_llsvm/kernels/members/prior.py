@@ -48,7 +48,7 @@ def run(
                 for c in range(out.size):
                     out[c] = own[c]
                 if out.size == 1:
-                    out[0] = own[classes - 1] - own[0]
+                    out[0] = (own[1] if classes > 1 else np.float32(0)) - own[0]
             if labels[q] >= 0:
                 pace = np.float32(min(1.0, importance[q] / reaches[e]))
                 for c in range(classes):

@@ -1,0 +1,107 @@
+"""The waves member: its sizes, its first state, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import run as model
+from stream_llsvm.kernels.members import waves as kernel
+from stream_llsvm.members.base import Plain
+from stream_llsvm.members.member import Parts, Shape, Views
+
+#: Frequencies that there is time for: wider models have no waves.
+_FREQUENCIES = 2**15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waves(Plain):
+    """Least squares over random Fourier features. See ``kernels/members/waves.py``."""
+
+    n_waves: int = 128
+    seed: int = 0
+
+    kind = model.WAVES_KIND
+    layout = kernel.LAYOUT
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return f"waves:{self.n_waves}"
+
+    def waves(self, width: int) -> int:
+        """Return how many waves there are for records of this width: all or none."""
+        return self.n_waves if self.n_waves * width <= _FREQUENCIES else 0
+
+    def experts(self, width: int, columns: int) -> int:
+        """Return how many scores per column it gives."""
+        return 1 if self.waves(width) > 0 else 0
+
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record, of which one in four is learned."""
+        waves = self.waves(width)
+        return waves * (width + columns + (2 * waves + columns) // 4)
+
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return the dimensions that its layout names."""
+        return {"waves": self.waves(width)}
+
+    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
+        """Fill in its row of the plan."""
+        row[kernel.WAVES] = sizes["waves"]
+
+    def begin(self, views: Views, width: int, columns: int) -> None:
+        """Fill in what is not zero at first: each feature's frequencies are its column's own."""
+        waves = self.waves(width)
+        if waves == 0:
+            return
+        np.fill_diagonal(views["variance"], kernel.FIRST)
+        views["phases"][1:] = np.random.default_rng(self.seed).random(waves)[1:]
+        for column in range(width):
+            normal = np.random.default_rng((self.seed, column)).standard_normal(waves)
+            views["frequencies"][column, 1:] = normal[1:] / (2 * np.pi)
+
+    def kept_experts(self, old: Shape, new: Shape) -> list[int]:
+        """Return which experts of the old shape (width, columns) are those of the new one."""
+        return list(range(self.experts(*new)))
+
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
+        """Move a state into a larger one; a model that has become too wide has no waves left."""
+        new["running"][:] = old["running"]
+        if self.waves(after[0]) == 0:
+            return
+        new["frequencies"][: before[0]] = old["frequencies"]
+        new["variance"][:] = old["variance"]
+        if before[1] == after[1] or before[1] > 1:
+            new["weights"][: before[1]] = old["weights"]
+            return
+        # Targets of -1 and 1 become 0 and 1, and the first wave is the bias.
+        new["weights"][0], new["weights"][1] = -0.5 * old["weights"][0], 0.5 * old["weights"][0]
+        new["weights"][:2, 0] += 0.5 if old["running"][kernel.SEEN] > kernel.YOUNG else 0.0
+
+    def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
+        """Take the scores of the record last seen apart.
+
+        No part of a wave is one feature's: the score is the rest, and the slopes are its gradient.
+        """
+        weights = views["weights"].astype(np.float64)
+        if weights.shape[1] == 0:
+            nothing = np.zeros((0, len(weights), len(z)))
+            return Parts(nothing, nothing, nothing[:, :, 0])
+        frequencies = views["frequencies"].astype(np.float64)
+        rates = 2 * np.pi * frequencies / np.sqrt(views["running"][kernel.SPREAD] + 1e-9)
+        turned = 2 * np.pi * views["phases"].astype(np.float64) + z @ rates
+        slopes = -(weights * np.sin(turned)) @ rates.T
+        return Parts(np.zeros((1, *slopes.shape)), slopes[None], (weights @ np.cos(turned))[None])
+
+    def square(self, views: Views) -> float:
+        """Return the sum of the squares of its weights."""
+        return float(np.square(views["weights"].astype(np.float64)).sum())
+
+    def sound(self, views: Views) -> bool:
+        """Whether the kernel can trust this state (it comes from a file)."""
+        variance = views["variance"]
+        return bool((views["running"] >= 0).all() and (np.diagonal(variance) >= 0).all())
