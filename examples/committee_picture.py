@@ -27,13 +27,13 @@ FADE = 0.99 ** (STEP / 8)  # as the model's own figures fade: over some 800 reco
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "committee.png"
 
 STAGES = ("a plane", "fifty balls", "a tree of rules", "the plane again")
-# Each member's name, what it is called here, colour, and where its worth is written.
+# Each member's name, what it is called here, colour, and at which record its name is written.
 MEMBERS = {
-    "anchors:1": ("linear", "#2f6db5", (2_300, 0.130)),
+    "anchors:1": ("linear", "#2f6db5", 16_500),
     "anchors:30": ("30 anchors", "#35a3a3", None),
     "anchors:300": ("300 anchors", "#1f7a7a", None),
-    "additive:33": ("additive", "#8b4fb3", (12_700, 0.156)),
-    "memory:2000": ("memory", "#d9822b", (7_900, 0.142)),
+    "additive:33": ("additive", "#8b4fb3", 12_700),
+    "memory:2000": ("memory", "#d9822b", 8_500),
     "prior:32": ("prior", "#b5473c", None),
     "waves:128": ("waves", "#7fb2e5", None),
     "ferns:60": ("ferns", "#5d9e3f", None),
@@ -108,14 +108,14 @@ def picture(accuracies: Numbers, worths: Numbers) -> Figure:
         above.plot(moments, 100 * accuracies[:, i], color=colour, linewidth=1.8, label=name)
         below.plot(moments, worths[:, i], color=colour, linewidth=2.0)
         if place is not None:
-            below.text(*place, name, color=colour, fontsize=11, weight="bold", ha="center")
+            height = worths[place // STEP - 5 : place // STEP + 5, i].max() + 0.006
+            below.text(place, height, name, color=colour, fontsize=11, weight="bold", ha="center")
     above.plot(moments, 100 * accuracies[:, -1], color=INK, linewidth=2.8, label="committee")
     above.set_ylim(58, 100)
     for stage, said in enumerate(STAGES):
         above.text((stage + 0.5) * EACH, 98.2, said, color=GREY, fontsize=11, ha="center", va="top")
     below.axhline(0, color=GREY, linewidth=0.8)
-    below.set_ylim(-0.035, 0.172)
-    below.set_yticks([0, 0.05, 0.10, 0.15])
+    below.set_ylim(-0.035, 1.12 * float(worths[EACH // STEP :].max()))
     below.set_xticks(range(0, records + 1, EACH))
     below.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     below.set_xlabel("records", color=GREY, fontsize=10)
