@@ -63,11 +63,11 @@ class AnchorsOracle:
         self.options = options
         self.width, self.columns = width, columns_of(classes)
         self.steps = options.rungs(width, self.columns)
-        self.clustering = True
+        self.left: float | None = None  # of the steps' length, in passes over history
         self.anchors: list[Anchor] = []
         self.common = self._machine() if options.common_share > 0 else None
         self.learned = 0
-        self.spread = self.energy = 0.0
+        self.spread = self.energy = self.tilt = 0.0
         self.count = options.skip  # LL Algorithm 1 counts down
         self.hits = np.zeros(self.experts)
 
@@ -128,27 +128,47 @@ class AnchorsOracle:
         push = np.array([pushes_at(o.loss, o.multiclass, s, label) for s in seen.scores])
         energy = self._measure(seen)
         if o.schedule == kernel.LADDER:
-            etas = w * np.array(self.steps) / energy
+            etas = w * np.array(self._lengths()) / energy
         else:
             etas = np.array([w / (o.l2 * (t + o.t0))])  # Bordes' schedule
+        brace = self._brace(seen, best)
         for j, anchor in enumerate(seen.near):
-            move = self._move(seen, j, best, push, etas, w)
-            if j == 0 and self.clustering:
+            move = self._move(seen, j, best, push, etas, w, brace)
+            if j == 0 and self.left is None:
                 anchor.visits += 1
                 pace = max(o.cluster_floor, 1 / anchor.visits) * min(1.0, w)
                 move = 1 - (1 - pace) * (1 - move)  # one step of k-means after the other move
             anchor.position = anchor.position + move * (seen.z - anchor.position)
         by_rung = push.reshape(self._copies, len(self.steps), self.columns)[0] * etas[:, None]
+        floor = o.average_floor if self._is_live() else o.rehearsed_floor
         for machine, share in seen.answering:
             machine.mass += w * abs(share)
             if o.averaged:
-                rate = min(1.0, w * abs(share) * max(o.average_floor, 1 / (1 + machine.mass)))
+                rate = min(1.0, w * abs(share) * max(floor, 1 / (1 + machine.mass)))
                 for part in (machine.weights, machine.biases):
                     part[1] += rate * (part[0] - part[1])
             machine.biases[0] += by_rung * share  # LL(12), SAPL(18)
             if not o.flat:
                 machine.weights[0] += by_rung[..., None] * share * seen.z  # LL(11), SAPL(17)
         self._weaken(t, etas)
+
+    def _is_live(self) -> bool:
+        """Whether steps are those of a stream; the papers' schedule knows no others."""
+        return self.left is None or self.options.schedule != kernel.LADDER
+
+    def _lengths(self) -> Array:
+        return np.array(self.steps) * (1.0 if self.left is None else self.left)
+
+    def _brace(self, seen: Look, best: int) -> float:
+        """Follow the mean square of dH/dv, as history's supervised steps are relative to it."""
+        if self._is_live() or not self.options.supervised:
+            return 0.0
+        apart = np.array([h[best] - seen.scores[best] for h in seen.heights[: len(seen.near)]])
+        tilt = float((seen.pull**2 * seen.squared * (apart**2).sum(axis=1)).sum())
+        pace = max(anchor_steps.SLOWEST, 1 / self.learned)
+        self.tilt = follow(self.tilt, tilt, pace, anchor_steps.LARGEST_RISE)
+        least = anchor_steps.LEAST_TILT
+        return self.spread / max(least, self.spread * max(self.tilt, tilt / 4))
 
     def _give_birth(self, seen: Look) -> None:
         """Put a new anchor where the record is, unless an anchor is there already."""
@@ -174,7 +194,9 @@ class AnchorsOracle:
         self.spread = follow(self.spread, float(seen.squared.mean()), pace, rise)
         return max(self.energy, 0.25 * energy)
 
-    def _move(self, seen: Look, j: int, best: int, push: Array, etas: Array, w: float) -> float:
+    def _move(
+        self, seen: Look, j: int, best: int, push: Array, etas: Array, w: float, brace: float
+    ) -> float:
         """Return how far the anchor goes towards the record, SAPL(16), (21)."""
         o = self.options
         if not o.supervised:
@@ -183,8 +205,12 @@ class AnchorsOracle:
         slope = float(push[expert] @ (seen.heights[j][expert] - seen.scores[expert]))
         if o.schedule != kernel.LADDER:
             return float(etas[0] * seen.pull[j] * slope)
-        patience = 1 + seen.near[j].machine.mass / o.patience
-        move = w * o.anchor_step * self.spread * seen.pull[j] * slope / patience
+        if self.left is None:
+            patience = 1 + seen.near[j].machine.mass / o.patience
+            move = w * o.anchor_step * self.spread * seen.pull[j] * slope / patience
+        else:
+            step = self._lengths()[best % len(self.steps)]
+            move = w * o.rehearsed_step * self.left * step * brace * seen.pull[j] * slope
         return float(np.clip(move, -kernel.LARGEST_MOVE, kernel.LARGEST_MOVE))
 
     def _weaken(self, t: int, etas: Array) -> None:

@@ -88,6 +88,7 @@ def _take_anchors(oracle: AnchorsOracle, own: Views) -> None:
     oracle.learned = int(own["running"][kernel.SEEN])
     oracle.count = oracle.options.skip - oracle.learned % oracle.options.skip
     oracle.spread, oracle.energy = own["running"][[kernel.SPREAD, kernel.ENERGY]].tolist()
+    oracle.tilt = float(own["running"][kernel.TILT])
     oracle.hits = own["hits"].copy()
     weights, biases = machines_of(own)
     if oracle.options.flat:
@@ -110,9 +111,10 @@ def _compare_anchors(oracle: AnchorsOracle, own: Views, tolerance: float) -> Non
     born = len(oracle.anchors)
     assert int(own["running"][kernel.N_ANCHORS]) == born
     close(own["hits"], oracle.hits, 1e-9, "hits")
-    running = own["running"][[kernel.SPREAD, kernel.ENERGY]]
+    running = own["running"][[kernel.SPREAD, kernel.ENERGY, kernel.TILT]]
     close(running[0], oracle.spread, tolerance, "spread")
     close(running[1], oracle.energy, tolerance, "energy")
+    close(running[2], oracle.tilt, tolerance, "tilt")
     close(facts[kernel.VISITS, :born], [a.visits for a in oracle.anchors], 1e-6, "visits")
     masses = [a.machine.mass for a in oracle.anchors]
     close(facts[kernel.MASS, :born], masses, tolerance, "mass")

@@ -52,7 +52,7 @@ def rehearsed(model: AnchorClassifier, X: Any, y: Any, epochs: int = 10) -> Anch
     member.place(memory.views(1), lambda: _sample(memory, history, order), rng)
     _teach(memory, at.LEARN_MEMBERS)
     for _ in range(epochs):
-        member.rehearse(memory.views(1), last=False)
+        member.slow_down(memory.views(1), 1.0)
         _learn(memory, history, rng.permutation(order))
     return model
 

@@ -144,9 +144,9 @@ class ManyRecords(GrowingModel, AnswersMany):
         """Learn from history first, then go live.
 
         A model that has no anchors yet gets them by k-means; then come several passes over the
-        records, each in a fresh random order, SAPL Algorithm 1. Some records (a tenth, at most
-        2,000) are held out of the passes and learned last, once: on them the mixer finds out which
-        experts to trust with records they have not seen.
+        records, each in a fresh random order, SAPL Algorithm 1, in steps that shrink. Some records
+        (a tenth, at most 2,000) are held out of the first third of the passes: on them the mixer
+        finds out which experts to trust with records they have not seen.
 
         Parameters
         ----------

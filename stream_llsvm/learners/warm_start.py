@@ -21,6 +21,7 @@ _MOST_CLUSTERED = 20_000
 _CLUSTERED_FLOATS = 50_000_000
 _MIXER_PASSES = 5
 _BLOCK = 4_096
+_PACE = 512  # records between two shorter steps
 
 Order = NDArray[np.int64]
 
@@ -48,33 +49,71 @@ def warm_start(
     rng: np.random.Generator,
     optimum: Callable[[Memory, History, Order, int], None] | None = None,
 ) -> None:
-    """Teach a model its history; scales first, then anchors, weights, and last the mixer.
+    """Teach a model its history; scales first, then anchors, weights, and the mixer.
+
+    The members take two rounds of passes. In the first, a third of them, some records are held
+    out for the mixer; the second begins with long steps again, and has all records.
 
     ``optimum``, if there is one, finds the weights at once, instead of the passes.
     """
     order = rng.permutation(len(history.matrix))
     n_held = min(_MOST_HELD_OUT, int(_HELD_OUT * len(order)))
     held, rehearsed = order[:n_held], order[n_held:]
-    _learn_scales(memory, history, rehearsed)
+    _learn_scales(memory, history, order)
     for i, member in enumerate(memory.members):
-        member.place(memory.views(1 + i), lambda: _sample(memory, history, rehearsed), rng)
+        member.place(memory.views(1 + i), lambda: _sample(memory, history, order), rng)
     try:
-        _teach(memory, at.LEARN_MEMBERS)
         if optimum is not None:
             optimum(memory, history, rehearsed, epochs)
-        for epoch in range(epochs if optimum is None else 0):
-            for i, member in enumerate(memory.members):
-                member.rehearse(memory.views(1 + i), last=epoch == epochs - 1)
-            _learn(memory, history, rng.permutation(rehearsed))
+        else:
+            first = max(1, epochs // 3)
+            passes = [rng.permutation(rehearsed) for _ in range(first)]
+            _rehearse(memory, history, passes, remembered=True)
         # The mixer must not learn whom to trust from records that the members know by heart.
         _teach(memory, at.LEARN_MIXER)
         for _ in range(_MIXER_PASSES):
             _learn(memory, history, rng.permutation(held))
+        if optimum is None:
+            passes = [rng.permutation(order) for _ in range(epochs - first)]
+            _rehearse(memory, history, passes, remembered=False)
+            _meet(memory, history, held, live=epochs == 1)
     finally:
         memory.go_live()
         _teach(memory, at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER)
-    if optimum is None:
-        _learn(memory, history, held)
+
+
+def _rehearse(
+    memory: Memory, history: History, passes: Sequence[Order], *, remembered: bool
+) -> None:
+    """Let the members learn these records, pass after pass, in steps that shrink to nothing.
+
+    What remembers records does so in the last pass, or not at all.
+    """
+    _teach(memory, at.LEARN_MEMBERS)
+    done, total = 0, sum(len(order) for order in passes)
+    for i, order in enumerate(passes):
+        last = remembered and i == len(passes) - 1
+        for j, member in enumerate(memory.members):
+            member.rehearse(memory.views(1 + j), last=last)
+        for begin in range(0, len(order), _PACE):
+            _slow_down(memory, 1 - done / total)
+            some = order[begin : begin + _PACE]
+            _learn(memory, history, some)
+            done += len(some)
+
+
+def _meet(memory: Memory, history: History, held: Order, *, live: bool) -> None:
+    """Let what remembers records remember these. Unless ``live``, the others know them by now."""
+    memory.go_live()
+    _teach(memory, at.LEARN_MEMBERS)
+    if not live:
+        _slow_down(memory, 0.0)
+    _learn(memory, history, held)
+
+
+def _slow_down(memory: Memory, left: float) -> None:
+    for i, member in enumerate(memory.members):
+        member.slow_down(memory.views(1 + i), left)
 
 
 def _teach(memory: Memory, *parts: int) -> None:

@@ -56,9 +56,13 @@ class Additive(Cells):
         """Fill in what is not zero at first."""
         self.go_live(views)
 
+    def width_of(self, views: Views) -> int:
+        """Return how many features the state has room for."""
+        return len(views["mass"])
+
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say."""
-        self.set_up(views, len(views["mass"]))
+        self.set_up(views)
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer rungs."""

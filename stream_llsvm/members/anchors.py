@@ -39,6 +39,10 @@ class Anchors(Stepping):
     sharpness: float = 1.0
     anchor_step: float = 0.1
     patience: float = 10.0
+    #: The supervised step in passes over history, beside that on weights.
+    rehearsed_step: float = 0.35
+    #: There averages forget sooner: what weights were in early passes shall not be in them.
+    rehearsed_floor: float = 0.01
     cluster_floor: float = 0.01
     #: How many times as far as LL(12) says a bias goes in a step.
     bias_step: float = 1.0
@@ -100,14 +104,18 @@ class Anchors(Stepping):
 
     def begin_settings(self, views: Views) -> None:
         """Fill in the settings of a live model."""
-        width, columns = views["positions"].shape[1], views["biases"].shape[3]
+        # What history has placed where it helps, live k-means must not soon draw back.
+        floor = self.cluster_floor * (0.1 if views["running"][kernel.PLACED] > 0 else 1)
         # fmt: off
         views["settings"][:] = (
             self.sharpness, self.common_share, self.anchor_step, self.patience, 1.0,
-            self.cluster_floor, self.average_floor, self.l2, self.t0, self.skip, self.bias_step,
-            *self.rungs(width, columns),
+            floor, self.average_floor, self.l2, self.t0, self.skip, self.bias_step,
+            *self.rungs(*self._shape_of(views)),
         )
         # fmt: on
+
+    def _shape_of(self, views: Views) -> Shape:
+        return views["positions"].shape[1], views["biases"].shape[3]
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
@@ -115,6 +123,7 @@ class Anchors(Stepping):
         kept = [rungs.index(s) for s in self.rungs(*after)]
         for name in ("running", "facts", "gain"):
             new[name][:] = old[name]
+        self.begin_settings(new)
         new["positions"][:, : before[0]] = old["positions"]
         new["mapped"][: len(old["mapped"])] = old["mapped"]
         new["hits"][:] = old["hits"][self.kept_experts(before, after)]
@@ -147,9 +156,23 @@ class Anchors(Stepping):
         views["keep"][:born] = views["raw_scale"]
         views["gain"][:born] = 1
 
-    def rehearse(self, views: Views, *, last: bool) -> None:
-        """Prepare for passes over history: k-means has placed the anchors, and is over."""
-        views["settings"][kernel.CLUSTERING] = 0
+    def slow_down(self, views: Views, left: float) -> None:
+        """Take steps of so much of their length; k-means has placed the anchors, and is over.
+
+        Anchors take steps relative to their gradient, as weights do, SAPL(16) to (18): the mass
+        that live slows them down is no measure of how far they still have to go. They come to rest
+        before the weights do.
+        """
+        settings = views["settings"]
+        settings[kernel.CLUSTERING] = 0
+        if self.schedule != kernel.LADDER:
+            return
+        settings[kernel.STEPS :] = self.rungs(*self._shape_of(views))
+        settings[kernel.STEPS :] *= left
+        settings[kernel.ANCHOR_STEP] = self.rehearsed_step * left
+        settings[kernel.PATIENCE] = 0
+        views["running"][kernel.PLACED] = self.supervised
+        settings[kernel.AVERAGE_FLOOR] = self.rehearsed_floor
 
     def go_live(self, views: Views) -> None:
         """Learn as a stream again."""

@@ -30,6 +30,9 @@ class Plain:
     def rehearse(self, views: Views, *, last: bool) -> None:
         """Prepare for a pass over history."""
 
+    def slow_down(self, views: Views, left: float) -> None:
+        """Take steps of so much of their length: in history they shrink from 1 to 0."""
+
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say, and learn as a stream."""
 

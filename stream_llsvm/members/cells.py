@@ -34,10 +34,19 @@ class Cells(Stepping):
         """Fill in its row of the plan."""
         row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
 
-    def set_up(self, views: Views, width: int) -> None:
+    def width_of(self, views: Views) -> int:
+        """Return how many features the state has room for."""
+        raise NotImplementedError
+
+    def set_up(self, views: Views) -> None:
         """Bring the settings to what the options say."""
-        columns = views["bias"].shape[2]
-        views["settings"][:] = (self.average_floor, *self.rungs(width, columns))
+        steps = self.rungs(self.width_of(views), views["bias"].shape[2])
+        views["settings"][:] = (self.average_floor, *steps)
+
+    def slow_down(self, views: Views, left: float) -> None:
+        """Take steps of so much of their length."""
+        self.set_up(views)
+        views["settings"][STEPS:] *= left
 
     def kept_rungs(self, before: Shape, after: Shape) -> list[int]:
         """Return which step sizes of a smaller model a larger one still has."""

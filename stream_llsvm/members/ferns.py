@@ -68,9 +68,13 @@ class Ferns(Cells):
         views["source"][0] = self.seed
         self.go_live(views)
 
+    def width_of(self, views: Views) -> int:
+        """Return how many features the state has room for."""
+        return int(views["recent"].shape[1])
+
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say."""
-        self.set_up(views, views["recent"].shape[1])
+        self.set_up(views)
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer rungs."""

@@ -106,9 +106,13 @@ class Landmarks(Cells):
     def _of_axes(self, width: int) -> bool:
         return self.choice == PRINCIPAL and self.directions(width) == 0
 
+    def width_of(self, views: Views) -> int:
+        """Return how many features the state has room for."""
+        return int(views["positions"].shape[1])
+
     def go_live(self, views: Views) -> None:
         """Bring the settings to what the options say, and learn as a stream."""
-        self.set_up(views, views["positions"].shape[1])
+        self.set_up(views)
         views["form"][:] = self.bell, self.l2
         views["running"][kernel.RESTING] = 0
 

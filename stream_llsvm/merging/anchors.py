@@ -12,6 +12,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     MOVES,
     N_ANCHORS,
     NORM,
+    PLACED,
     SEEN,
     SPREAD,
     VISITS,
@@ -64,6 +65,8 @@ def merge(member: Anchors, parts: Sequence[Part], out: dict[str, Array]) -> None
         whole = index in (N_ANCHORS, SEEN, MOVES)
         mean = mean_of(plain if whole else even, values)
         out["running"][index] = np.round(mean) if whole else mean
+    out["running"][PLACED] = max(part.views["running"][PLACED] for part in parts)
+    member.begin_settings(out)
     out["hits"][:] = mean_of(plain, [part.views["hits"] for part in parts])
     out["mapped"][:] = np.max([part.views["mapped"] for part in parts], axis=0)
     out["positions"][:n] = mean_of(shares[:, :n], positions)

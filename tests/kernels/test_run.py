@@ -20,6 +20,7 @@ from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.kernels.state import CHUNK
 from stream_llsvm.members.anchors import LADDER
 from tests.oracle import Oracle
+from tests.oracle_anchors import AnchorsOracle
 from tests.oracle_compare import ALL, MEMBERS, Kernels, both_learn, member, stream, synced
 
 
@@ -30,6 +31,22 @@ def test_every_step_of_a_long_stream_is_the_oracles(name: str, classes: int) -> 
     w = np.random.default_rng(4).choice([0.3, 1.0, 2.5], size=len(x))
     kernels, oracle = Kernels(MEMBERS[name], 5, classes), Oracle(MEMBERS[name], 5, classes)
     for row, label, weight in zip(x, labels, w, strict=True):
+        synced(oracle, kernels)
+        both_learn(kernels, oracle, row, int(label), weight, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", MEMBERS)
+def test_every_step_of_a_pass_over_history_is_the_oracles(name: str, classes: int) -> None:
+    x, labels = stream(3, 150, 5, classes)
+    w = np.random.default_rng(4).choice([0.3, 1.0, 2.5], size=len(x))
+    kernels, oracle = Kernels(MEMBERS[name], 5, classes), Oracle(MEMBERS[name], 5, classes)
+    (own,) = oracle.members
+    assert isinstance(own, AnchorsOracle)
+    for i, (row, label, weight) in enumerate(zip(x, labels, w, strict=True)):
+        if i >= 50:
+            own.left = 1 - i / 150
+            MEMBERS[name].slow_down(kernels.own, own.left)
         synced(oracle, kernels)
         both_learn(kernels, oracle, row, int(label), weight, tolerance=1e-3)
 

@@ -23,7 +23,7 @@ ANCHORS, MACHINES, NEIGHBORS, CODING, SCHEDULE, SUPERVISED, FLAT, MAPPED = range
     STEPS,
 ) = range(12)
 # Running figures.
-N_ANCHORS, SPREAD, ENERGY, SEEN, MOVES = range(5)
+N_ANCHORS, SPREAD, ENERGY, SEEN, MOVES, TILT, PLACED = range(7)
 # What is known of each anchor.
 ZOOM, NORM, VISITS, MASS = range(4)
 LADDER, PAPER_LLSVM, PAPER_SAPL = range(3)

@@ -17,6 +17,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     SKIP,
     SPREAD,
     T0,
+    TILT,
     VISITS,
     ZOOM,
 )
@@ -27,6 +28,7 @@ FARTHEST = 1e18
 LARGEST_JUMP = 1e4
 SLOWEST = 0.001
 LARGEST_RISE = 10.0
+LEAST_TILT = 5.0
 FADE = 0.999
 
 
@@ -105,6 +107,34 @@ def slope_of(expert: int, columns: int, push: Array, height: Array, out: Array) 
 
 
 @kernel
+def tilt_of(
+    expert: int, columns: int, k: int, pull: Array, distance: Array, heights: Array, out: Array
+) -> Real:
+    """sum_jc |dH_c/dv_j|^2: how strongly an expert's scores react to where the anchors are."""
+    begin = expert * columns
+    total = 0.0
+    for j in range(k):
+        squares = np.float32(0)
+        for c in range(begin, begin + columns):
+            squares += (heights[j, c] - out[c]) * (heights[j, c] - out[c])
+        total += pull[j] * pull[j] * distance[j] * squares
+    return total
+
+
+@kernel
+def brace(running: Array, tilt: Real) -> Real:
+    """Follow the mean square of the scores' gradient by the anchors.
+
+    Returns what a supervised step is multiplied by to be relative to that mean, as steps on weights
+    are relative to theirs. Where machines are still alike it would be a leap: no mean counts as
+    smaller than ``LEAST_TILT`` over the neighbours' mean distance.
+    """
+    running[TILT] = followed(running[TILT], tilt, max(SLOWEST, 1 / running[SEEN]))
+    spread = running[SPREAD]
+    return spread / max(LEAST_TILT, spread * max(running[TILT], 0.25 * tilt))
+
+
+@kernel
 def measure(
     running: Array, distance: Array, code: Array, k: int, answering: int, x_norm: Real, flat: bool
 ) -> Real:
@@ -118,19 +148,18 @@ def measure(
         squares += code[j] * code[j]
     energy = squares * (1.0 if flat else 1.0 + x_norm)
     pace = max(SLOWEST, 1 / running[SEEN])
-    if running[ENERGY] > 0:
-        running[ENERGY] += pace * (min(energy, LARGEST_RISE * running[ENERGY]) - running[ENERGY])
-    else:
-        running[ENERGY] = energy
+    running[ENERGY] = followed(running[ENERGY], energy, pace)
     if k > 0:
-        spread = mean_of(distance, k)
-        if running[SPREAD] > 0:
-            running[SPREAD] += pace * (
-                min(spread, LARGEST_RISE * running[SPREAD]) - running[SPREAD]
-            )
-        else:
-            running[SPREAD] = spread
+        running[SPREAD] = followed(running[SPREAD], mean_of(distance, k), pace)
     return max(running[ENERGY], 0.25 * energy)
+
+
+@kernel
+def followed(mean: Real, value: Real, pace: Real) -> Real:
+    """Return a running mean after one more value, which may raise it only tenfold."""
+    if mean > 0:
+        return mean + pace * (min(value, LARGEST_RISE * mean) - mean)
+    return value
 
 
 @kernel

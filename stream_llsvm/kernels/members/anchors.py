@@ -48,6 +48,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     PAPER_LLSVM,
     PAPER_SAPL,
     PATIENCE,
+    PLACED,
     SCHEDULE,
     SEEN,
     SHARPNESS,
@@ -56,16 +57,19 @@ from stream_llsvm.kernels.members.anchor_state import (
     STEPS,
     SUPERVISED,
     T0,
+    TILT,
     VISITS,
     ZOOM,
 )
 from stream_llsvm.kernels.members.anchor_steps import (
     best_expert,
+    brace,
     mean_of,
     measure,
     place,
     shift,
     slope_of,
+    tilt_of,
     weaken,
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
@@ -101,12 +105,14 @@ __all__ = [
     "PAPER_LLSVM",
     "PAPER_SAPL",
     "PATIENCE",
+    "PLACED",
     "SEEN",
     "SHARPNESS",
     "SKIP",
     "SPREAD",
     "STEPS",
     "T0",
+    "TILT",
     "VISITS",
     "ZOOM",
     "run",
@@ -248,14 +254,21 @@ def run(
             else:
                 etas[r] = importance[q] / (settings[L2] * (t + settings[T0]))
 
-        rein = settings[ANCHOR_STEP] * running[SPREAD] * importance[q]
+        rein = settings[ANCHOR_STEP] * importance[q]
+        if settings[PATIENCE] > 0:
+            rein *= running[SPREAD]
+        elif row[SUPERVISED] == 1:  # in passes over history: relative to the gradient's mean square
+            tilt = tilt_of(best, columns, k, pull, distance, heights, out)
+            rein *= settings[STEPS + best % rungs] * brace(running, tilt)
         for j in range(k):
             a = near[j]
             move = 0.0
             if row[SUPERVISED] == 1:
                 if schedule == LADDER:
                     slope = slope_of(best, columns, push, heights[j], out)
-                    move = rein * pull[j] * slope / (1 + facts[MASS, a] / settings[PATIENCE])
+                    move = rein * pull[j] * slope
+                    if settings[PATIENCE] > 0:
+                        move /= 1 + facts[MASS, a] / settings[PATIENCE]
                     move = min(max(move, -LARGEST_MOVE), LARGEST_MOVE)
                 else:
                     move = etas[0] * pull[j] * slope_of(0, columns, push, heights[j], out)
