@@ -11,6 +11,7 @@ The kernels release the interpreter's lock: plain threads are enough.
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from threading import Condition, get_ident
@@ -199,3 +200,8 @@ def _elsewhere(plan: Plan) -> Plan:
 def _helpers(threads: int) -> ThreadPoolExecutor:
     """Threads beside the caller's own; made once, since they only wait between calls."""
     return ThreadPoolExecutor(threads - 1, thread_name_prefix="stream_llsvm")
+
+
+# A process that was forked has none of its parent's threads, and would wait for them for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 from typing import Any
 
@@ -95,3 +96,16 @@ def test_who_fails_is_heard_and_nobody_waits_for_ever(
     monkeypatch.setattr("stream_llsvm.lanes.run", fail)
     with pytest.raises(MemoryError, match="no room"):
         run_in_lanes(*work, 3)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    model = CommitteeClassifier(members=("anchors:1", "additive:3"), threads=2)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model.learn_many(X, [0, 1] * 10)
+    child = multiprocessing.get_context("fork").Process(target=model.predict_many, args=(X,))
+    child.start()
+    child.join(20)
+    child.kill()
+    assert child.exitcode == 0
