@@ -175,8 +175,9 @@ def run_in_lanes(
     try:
         work.run()
     finally:
-        wait(others)
-    for other in others:
+        begun = [other for other in others if not other.cancel()]  # what has not has nothing to do
+        wait(begun)
+    for other in begun:
         other.result()
 
 

@@ -12,7 +12,7 @@ import pytest
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.sleep import TERM
-from stream_llsvm.lanes import Rows, run_in_lanes
+from stream_llsvm.lanes import Rows, _helpers, run_in_lanes
 
 MEMBERS = ("anchors:1", "ferns:3", "memory:20", "memory:200", "additive:3")
 N = 2_000
@@ -96,6 +96,24 @@ def test_who_fails_is_heard_and_nobody_waits_for_ever(
     monkeypatch.setattr("stream_llsvm.lanes.run", fail)
     with pytest.raises(MemoryError, match="no room"):
         run_in_lanes(*work, 3)
+
+
+def test_nobody_waits_for_threads_that_are_busy_with_another_model(
+    work: tuple[Any, Any, Any, Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_llsvm.lanes.run", lambda *_: None)
+    begun, over = threading.Event(), threading.Event()
+
+    def work_for_long() -> bool:
+        begun.set()
+        return over.wait(10)
+
+    other = _helpers(2).submit(work_for_long)
+    begun.wait()
+    run_in_lanes(*work, 2)
+    assert not other.done()
+    over.set()
+    assert other.result()
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
