@@ -36,7 +36,7 @@ MEMBERS = {
     "memory:2000": ("memory", "#d9822b", 8_500),
     "prior:32": ("prior", "#b5473c", None),
     "waves:128": ("waves", "#7fb2e5", None),
-    "ferns:60": ("ferns", "#5d9e3f", None),
+    "ferns:100": ("ferns", "#5d9e3f", None),
 }
 INK, GREY, PALE = "#1b1f24", "#59636e", "#d5d9de"
 

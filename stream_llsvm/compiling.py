@@ -26,7 +26,7 @@ def announce(*kernels: Any) -> None:
         return
     _told = True
     print(
-        "stream_llsvm: compiling kernels, once on this machine (about half a minute)",
+        "stream_llsvm: compiling kernels, once on this machine (some twenty seconds)",
         file=sys.stderr,
         flush=True,
     )

@@ -23,7 +23,7 @@ OFTEN = 0.25  # seconds between two looks
 BUSY = 0.5  # the same while the run is busy, and between two copies of the model
 OVER = ("stopped", "failed")
 _COMPILES = (
-    "The kernels are being compiled, once on this machine, which takes about half a minute. "
+    "The kernels are being compiled, once on this machine, which takes some twenty seconds. "
     "The first records wait for it."
 )
 _IDLE = 2.0  # seconds without a record after which a run is waiting

@@ -126,7 +126,7 @@ KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
     "anchors": (anchors, 100, 1, 100_000),
     "additive": (additive, 33, 2, 1_025),
     "memory": (memory, 2_000, 1, 1_000_000),
-    "ferns": (ferns, 60, 1, 10_000),
+    "ferns": (ferns, 100, 1, 10_000),
     "local": (local, 2_000, 1, 1_000_000),
     "landmarks": (landmarks, 30, 1, 100_000),
     "pegasos": (pegasos, 200, 1, 100_000),
@@ -149,7 +149,7 @@ class CommitteeClassifier(LocalClassifier):
     members
         What it is made of: "anchors", "additive", "memory", "ferns", "prior", "waves", "local",
         "landmarks" or "pegasos", each with its size if that is to be another than usual (100
-        anchors, 33 knots, 2,000 records, 60 ferns, 32 labels, 128 waves, 2,000 records, 30
+        anchors, 33 knots, 2,000 records, 100 ferns, 32 labels, 128 waves, 2,000 records, 30
         clusters, 200 support vectors), as in
         "anchors:30". "anchors:1" is a linear machine, "local" a `LocalSVMClassifier`'s small SVMs,
         which cost more than all others together, "landmarks" an `L3SVMClassifier`, "pegasos" a
