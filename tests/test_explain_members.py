@@ -41,6 +41,7 @@ MODELS: dict[str, tuple[type[LocalClassifier], dict[str, Any]]] = {
         {"kernel": "linear", "metric": None, "standardize": False},
     ),
     "committee": (CommitteeClassifier, {}),
+    "waves": (CommitteeClassifier, {"members": ("waves",)}),
     "committee of one": (CommitteeClassifier, {"members": ("anchors:1",)}),
     "committee with a local member": (CommitteeClassifier, {"members": ("ferns", "local:80")}),
     "committee of twins": (CommitteeClassifier, {"members": ("memory:50", "memory:50", "ferns")}),
@@ -297,3 +298,21 @@ def test_a_fern_that_asks_of_one_feature_is_explained_by_it() -> None:
         model.learn_one({"tells": rng.normal(3.0 * y), "noise": rng.normal()}, y)
     told = model.explain_one({"tells": 3.0, "noise": 0.0}, True).contributions
     assert told["tells"] > 5 * abs(told["noise"])
+
+
+def test_what_a_feature_turns_of_the_waves_is_the_gradient_along_the_way() -> None:
+    """By the midpoint rule, on the straight way from the mean record."""
+    model, _ = _learned("waves", 3)
+    assert model._memory is not None
+    member: Any = model._memory.members[0]
+    views = model._memory.views(1)
+    z = np.array([0.7, -1.3, 0.0, 2.1, -0.4])
+    parts = member.parts(views, z)
+    steps = (np.arange(2_000) + 0.5) / 2_000
+    along = np.mean([member.parts(views, t * z).slopes for t in steps], axis=0)
+    np.testing.assert_allclose(parts.of_features, along * z, rtol=1e-4, atol=1e-6)
+    assert np.abs(parts.of_features).max() > 0.01
+    assert (parts.of_features[..., 2] == 0).all()
+    nowhere = member.parts(views, np.zeros(WIDTH))
+    assert not nowhere.of_features.any()
+    np.testing.assert_allclose(nowhere.rest, parts.rest)

@@ -85,7 +85,10 @@ class Waves(Plain):
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
         """Take the scores of the record last seen apart.
 
-        No part of a wave is one feature's: the score is the rest, and the slopes are its gradient.
+        On the straight way from the mean record, where all is 0, to this one each feature turns a
+        wave by its own part of the angle; how the wave rises and falls on the way is shared out in
+        proportion. These are integrated gradients, exact: they add up to the whole way, and what a
+        wave is at the mean record is the rest.
         """
         weights = views["weights"].astype(np.float64)
         if weights.shape[1] == 0:
@@ -93,9 +96,12 @@ class Waves(Plain):
             return Parts(nothing, nothing, nothing[:, :, 0])
         frequencies = views["frequencies"].astype(np.float64)
         rates = 2 * np.pi * frequencies / np.sqrt(views["running"][kernel.SPREAD] + 1e-9)
-        turned = 2 * np.pi * views["phases"].astype(np.float64) + z @ rates
-        slopes = -(weights * np.sin(turned)) @ rates.T
-        return Parts(np.zeros((1, *slopes.shape)), slopes[None], (weights @ np.cos(turned))[None])
+        begin, way = 2 * np.pi * views["phases"].astype(np.float64), z @ rates
+        slopes = -(weights * np.sin(begin + way)) @ rates.T
+        # (cos(begin + way) - cos(begin)) / way, also where there is no way at all.
+        steepness = -np.sin(begin + way / 2) * np.sinc(way / (2 * np.pi))
+        of_features = ((weights * steepness) @ rates.T) * z
+        return Parts(of_features[None], slopes[None], (weights @ np.cos(begin))[None])
 
     def square(self, views: Views) -> float:
         """Return the sum of the squares of its weights."""
