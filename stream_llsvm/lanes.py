@@ -4,13 +4,14 @@ Members know neither each other nor the mixer. A chunk of rows is prepared, give
 and finished, which is where the mixer answers and learns. Each thread takes whatever may be done
 next, the dearest member first. A member may go on to the next chunk while others are still at this
 one, and the mixer follows; only where it is decided who sleeps do all wait for it. The ferns, which
-draw their questions by the memory's metric, come after it.
+draw their questions by the memory's metric, come after it, and several memories one by one.
 
 The kernels release the interpreter's lock: plain threads are enough.
 """
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor, wait
 from functools import cache
 from threading import Condition, get_ident
@@ -26,6 +27,8 @@ from stream_llsvm.kernels.sleep import TERM
 Plan = NDArray[np.int64]
 # Stages: members have their numbers, from 1 on.
 _PREPARE, _FINISH = 0, -1
+# Of several memories the last leaves the metric that the ferns read.
+_SHARE_A_METRIC = (at.MEMORY_KIND, at.FERNS_KIND)
 _NAMES = [name for name, *_ in MODEL_LAYOUT]
 
 
@@ -83,11 +86,11 @@ class _Work:
         self.places = _Place(scratch, plan), _Place(scratch, _elsewhere(plan))
         self.begin = 0
         self.taught = int(state[plan[0, at.FIRST_SECTION + at.COUNTERS] + at.TAUGHT])
-        kinds, costs = plan[:, at.KIND].tolist(), plan[:, at.COST].tolist()
+        costs = plan[:, at.COST].tolist()
         self.members = sorted(range(1, len(plan)), key=lambda i: -costs[i])
-        memories = [i for i in self.members if kinds[i] == at.MEMORY_KIND]
+        sharing = [i for i in range(1, len(plan)) if plan[i, at.KIND] in _SHARE_A_METRIC]
         #: Whom a member has to wait for.
-        self.before = {i: memories for i in self.members if kinds[i] == at.FERNS_KIND}
+        self.before = {later: sharing[:n] for n, later in enumerate(sharing)}
         #: Of several stages that may do the same chunk, the first comes first.
         self.stages = [_FINISH, *self.members, _PREPARE]
         self.done = dict.fromkeys(self.stages, 0)
@@ -172,8 +175,9 @@ def run_in_lanes(
     try:
         work.run()
     finally:
-        wait(others)
-    for other in others:
+        begun = [other for other in others if not other.cancel()]  # what has not has nothing to do
+        wait(begun)
+    for other in begun:
         other.result()
 
 
@@ -197,3 +201,8 @@ def _elsewhere(plan: Plan) -> Plan:
 def _helpers(threads: int) -> ThreadPoolExecutor:
     """Threads beside the caller's own; made once, since they only wait between calls."""
     return ThreadPoolExecutor(threads - 1, thread_name_prefix="stream_llsvm")
+
+
+# A process that was forked has none of its parent's threads, and would wait for them for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_helpers.cache_clear)

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "model_file": {"packed_values"},
     "options": set(),
     "kmeans": set(),
-    "compiling": {"kernels"},
+    "compiling": set(),
     "members": {"kernels", "kmeans"},
     "lanes": {"kernels"},
     "memory": {"compiling", "kernels", "lanes", "members"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.sleep import TERM
-from stream_llsvm.lanes import Rows, run_in_lanes
+from stream_llsvm.lanes import Rows, _helpers, run_in_lanes
 
-MEMBERS = ("anchors:1", "ferns:3", "memory:20", "additive:3")
+MEMBERS = ("anchors:1", "ferns:3", "memory:20", "memory:200", "additive:3")
 N = 2_000
 FINISH = -1
 
@@ -64,6 +65,7 @@ def test_the_order(
     members = range(1, 1 + len(MEMBERS))
     kinds = work[2][:, at.KIND].tolist()
     ferns, memory = kinds.index(at.FERNS_KIND, 1), kinds.index(at.MEMORY_KIND, 1)
+    last_memory = kinds.index(at.MEMORY_KIND, memory + 1)
     assert counts == dict.fromkeys([0, *members, FINISH], chunks)
     place = {event: i for i, event in enumerate(events)}
 
@@ -76,7 +78,8 @@ def test_the_order(
             assert comes_after(FINISH, c, member, c)
             if c > 1 and ends[c - 2] % TERM == 0:
                 assert comes_after(member, c, FINISH, c - 1)
-        assert comes_after(ferns, c, memory, c)
+        assert comes_after(last_memory, c, memory, c)  # which leaves the metric to the ferns
+        assert comes_after(ferns, c, last_memory, c)
         if c > 2:
             assert comes_after(0, c, FINISH, c - 2)
     assert sum(end % TERM == 0 for end in ends) == N // TERM
@@ -93,3 +96,34 @@ def test_who_fails_is_heard_and_nobody_waits_for_ever(
     monkeypatch.setattr("stream_llsvm.lanes.run", fail)
     with pytest.raises(MemoryError, match="no room"):
         run_in_lanes(*work, 3)
+
+
+def test_nobody_waits_for_threads_that_are_busy_with_another_model(
+    work: tuple[Any, Any, Any, Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_llsvm.lanes.run", lambda *_: None)
+    begun, over = threading.Event(), threading.Event()
+
+    def work_for_long() -> bool:
+        begun.set()
+        return over.wait(10)
+
+    other = _helpers(2).submit(work_for_long)
+    begun.wait()
+    run_in_lanes(*work, 2)
+    assert not other.done()
+    over.set()
+    assert other.result()
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    model = CommitteeClassifier(members=("anchors:1", "additive:3"), threads=2)
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model.learn_many(X, [0, 1] * 10)
+    child = multiprocessing.get_context("fork").Process(target=model.predict_many, args=(X,))
+    child.start()
+    child.join(20)
+    child.kill()
+    assert child.exitcode == 0

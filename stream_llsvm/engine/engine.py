@@ -148,23 +148,26 @@ class Engine:
             self.source.seek(self._again_from)
             self._again_from = None
         begin = self.source.position
-        with ReadAhead(self.source, self.max_batch, max_records) as batches:
-            while not (self._stop.is_set() or batches.ended):
-                if self.late is not None:
-                    self.late.take(self.max_batch, self.learner, self.progress, self.rejects)
-                batch = batches.next()
-                if batch is not None:
-                    self._take(batch)
-                for observer in self.observers:
-                    observer.turned(self)
-                if end is not None and self.progress.counts["records"] >= end:
-                    break
-                self._note_failures()
-                if self.checkpoints is not None and time.monotonic() >= due:
-                    self.checkpoint()
-                    due = time.monotonic() + self.every
-        if batches.left:
-            self._again_from = begin if self.position is None else self.position
+        batches = ReadAhead(self.source, self.max_batch, max_records)
+        try:
+            with batches:
+                while not (self._stop.is_set() or batches.ended):
+                    if self.late is not None:
+                        self.late.take(self.max_batch, self.learner, self.progress, self.rejects)
+                    batch = batches.next()
+                    if batch is not None:
+                        self._take(batch)
+                    for observer in self.observers:
+                        observer.turned(self)
+                    if end is not None and self.progress.counts["records"] >= end:
+                        break
+                    self._note_failures()
+                    if self.checkpoints is not None and time.monotonic() >= due:
+                        self.checkpoint()
+                        due = time.monotonic() + self.every
+        finally:  # whatever ended it
+            if batches.left:
+                self._again_from = begin if self.position is None else self.position
         if self.late is not None and not self._stop.is_set():
             # The records have ended; the labels that are there already still belong to them.
             while self.late.take(self.max_batch, self.learner, self.progress, self.rejects):

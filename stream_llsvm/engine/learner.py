@@ -36,7 +36,6 @@ class Learner:
 
     def __init__(self, model: base.Classifier) -> None:
         self.model = model
-        self._announced: object = None  # the memory of which was told
 
     def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:
         """Predict and learn records that all have the same features; NaN is a missing value."""

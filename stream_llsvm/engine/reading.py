@@ -30,7 +30,8 @@ class ReadAhead:
     ended
         Whether the source has ended and all of it was handed out.
     left
-        How many batches were polled and not handed out.
+        How many batches were polled and not handed out. If it is left by an error, the one handed
+        out last is among them: nobody asked for the next.
 
     """
 
@@ -44,7 +45,7 @@ class ReadAhead:
             self._room.put(None)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._read, name="reader", daemon=True)
-        self._polled = self._handed = 0
+        self._polled = self._handed = self._finished = 0
         self.ended = False
         self.left = 0
 
@@ -52,17 +53,18 @@ class ReadAhead:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         self._done.set()
         self._room.put(None)  # it may be waiting for that
         self._thread.join()
-        self.left = self._polled - self._handed
+        self.left = self._polled - (self._handed if error is None else self._finished)
 
     def next(self) -> Batch | None:
         """Return the next batch; None if none came within a moment, or `ended` is true.
 
         What went wrong in the source is raised here.
         """
+        self._finished = self._handed
         try:
             batch = self._ready.get(timeout=_IDLE)
         except queue.Empty:

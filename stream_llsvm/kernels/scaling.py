@@ -198,13 +198,12 @@ def observe_row(statistics: Array, seen: Real, values: Array, columns: Array) ->
 
 @entry
 def observe_rows(
-    statistics: Array, seen: Real, values: Array, columns: Array, starts: Array
+    statistics: Array, seen: Real, n: int, values: Array, columns: Array, starts: Array
 ) -> None:
-    """Learn the scales from rows, dense or sparse as ``kernels.run.run`` takes them."""
-    d = statistics.shape[0] if starts.size == 0 else 0
-    n = values.size // d if d > 0 else starts.size - 1
+    """Learn the scales from n rows, dense or sparse as ``kernels.run.run`` takes them."""
+    d = values.size // max(1, n)
     for q in range(n):
-        begin, end = (q * d, (q + 1) * d) if d > 0 else (starts[q], starts[q + 1])
+        begin, end = (q * d, (q + 1) * d) if starts.size == 0 else (starts[q], starts[q + 1])
         observe_row(statistics, seen + q + 1, values[begin:end], columns[begin:end])
 
 

@@ -38,7 +38,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             How much each record counts: one number, or one a row.
 
         """
-        self._test_then_learn(X, y, w)
+        self._test_then_learn(X, y, w, keep=False)
 
     def test_then_learn(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[Any]:
         """Learn from each row in turn, and return the labels predicted just before.
@@ -58,16 +58,17 @@ class ManyRecords(GrowingModel, AnswersMany):
             One label a row; None where nothing had been learned yet.
 
         """
-        likeliest = self._test_then_learn(X, y, w)
+        likeliest = self._test_then_learn(X, y, w, keep=True)
         return decoded(self._labels.labels, likeliest)
 
-    def _test_then_learn(self, X: Any, y: Any, w: Any) -> NDArray[np.int64]:
+    def _test_then_learn(self, X: Any, y: Any, w: Any, *, keep: bool) -> NDArray[np.int64]:
+        # Where nobody is told what was predicted, no prediction waits for its label.
         names, matrix = as_matrix(X)
         labels = as_labels(y, len(matrix))
         importance = checked_weights(w, len(matrix))
         if not (importance > 0).any():
-            return self._proba_of(names, matrix)[1]
-        return self._test_then_learn_rows(names, matrix, labels, importance)
+            return self._proba_of(names, matrix, keep=keep)[1]
+        return self._test_then_learn_rows(names, matrix, labels, importance, keep=keep)
 
     def _test_then_learn_rows(
         self,
@@ -77,10 +78,13 @@ class ManyRecords(GrowingModel, AnswersMany):
         importance: NDArray[np.float64],
         sure: NDArray[np.float64] | None = None,
         known: NDArray[np.int64] | None = None,
+        *,
+        keep: bool = True,
     ) -> NDArray[np.int64]:
         """Return the codes predicted; fills ``sure``: (2, n), of the prediction, of the truth.
 
-        ``known`` are the codes of the labels, if all are known and count.
+        ``known`` are the codes of the labels, if all are known and count. Unless ``keep`` is false,
+        the predictions of rows that count nothing wait for their labels.
         """
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
@@ -123,7 +127,10 @@ class ManyRecords(GrowingModel, AnswersMany):
             assert memory is not None
             part = slice(begin, end)
             proba = np.zeros((end - begin, memory.n_classes))
-            memory.run(*rows, codes[part], importance[part], likeliest[part], proba, self._threads)
+            memory.run(
+                *rows, codes[part], importance[part], likeliest[part], proba, self._threads,
+                keep=keep,
+            )  # fmt: skip
             if brings:
                 likeliest[begin] = first[0]
                 proba[0] = 0

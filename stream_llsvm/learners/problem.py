@@ -113,7 +113,7 @@ def _scaled(
     """Return records as the machines see them, and as the codes do."""
     rows, width = features.encode_many(names, matrix), len(features)
     scaled = np.zeros((len(matrix), width), dtype=np.float32)
-    statistics = memory.views(0)["statistics"][:width]
+    statistics = memory.views(0)["statistics"]
     scale_rows(
         statistics, memory.standardize, rows.values.reshape(-1), rows.columns, rows.starts, scaled
     )

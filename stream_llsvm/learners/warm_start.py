@@ -124,11 +124,10 @@ def _teach(memory: Memory, *parts: int) -> None:
 
 def _learn_scales(memory: Memory, history: History, order: Order) -> None:
     model = memory.views(0)
-    statistics = model["statistics"][: len(history.features)]
-    counters = model["counters"]
+    statistics, counters = model["statistics"], model["counters"]
     for rows, codes in history.blocks(order):
         values = rows.values.reshape(-1)
-        observe_rows(statistics, counters[SEEN], values, rows.columns, rows.starts)
+        observe_rows(statistics, counters[SEEN], len(codes), values, rows.columns, rows.starts)
         counters[SEEN] += len(codes)
 
 
@@ -138,7 +137,7 @@ def _sample(memory: Memory, history: History, order: Order) -> NDArray[np.float3
     rows = order[: min(_MOST_CLUSTERED, max(1, _CLUSTERED_FLOATS // max(1, width)))]
     encoded = history.features.encode_many(history.names, history.matrix[rows])
     z = np.zeros((len(rows), width), dtype=np.float32)
-    statistics = memory.views(0)["statistics"][:width]
+    statistics = memory.views(0)["statistics"]
     values = encoded.values.reshape(-1)
     scale_rows(statistics, memory.standardize, values, encoded.columns, encoded.starts, z)
     return z

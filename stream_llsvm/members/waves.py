@@ -110,4 +110,9 @@ class Waves(Plain):
     def sound(self, views: Views) -> bool:
         """Whether the kernel can trust this state (it comes from a file)."""
         variance = views["variance"]
-        return bool((views["running"] >= 0).all() and (np.diagonal(variance) >= 0).all())
+        certain = np.diagonal(variance) >= 0
+        return bool(
+            (views["running"] >= 0).all()
+            and certain.all()
+            and (np.abs(variance) < 2 * kernel.FIRST).all()  # it falls, but for roundings
+        )

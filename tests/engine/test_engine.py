@@ -200,6 +200,22 @@ def test_drift_becomes_an_event() -> None:
     assert 1_500 < events[0]["record"] < 2_000
 
 
+def test_a_run_that_was_interrupted_leaves_out_nothing_of_what_was_read_ahead() -> None:
+    class Impatient(Kept):
+        def write(self, results: Sequence[Any]) -> None:
+            super().write(results)
+            if len(self.results) == 40:
+                raise KeyboardInterrupt
+
+    sink = Impatient()
+    engine = Engine(source(rows(300)), model(), sink=sink, max_batch=20)
+    with pytest.raises(KeyboardInterrupt):
+        engine.run()
+    engine.run()
+    # The batch that was interrupted may have been learned, or not: it comes again.
+    assert [r.key for r in sink.results] == [*range(40), *range(20, 300)]
+
+
 def test_what_goes_wrong_in_a_source_is_raised_by_the_run() -> None:
     class Broken(ListSource):
         def poll(self, max_records: int, timeout: float) -> Batch | None:

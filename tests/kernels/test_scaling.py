@@ -152,7 +152,7 @@ def test_a_settled_row_is_scaled_as_its_features_are() -> None:
         rows[:, 1] = 4.0
         statistics = np.zeros((width, STATISTICS))
         for standardize in (True, False):
-            observe_rows(statistics, 0, rows.reshape(-1), NOTHING, NOTHING)
+            observe_rows(statistics, 0, YOUNG, rows.reshape(-1), NOTHING, NOTHING)
             scales = np.zeros((2, width))
             assert put_side_by_side(statistics, scales)
             x = np.concatenate([rows[0][: width - 2], [np.nan, 1e300]])
@@ -205,8 +205,8 @@ def test_rows_dense_and_sparse_are_learned_and_scaled_alike() -> None:
     columns = np.ascontiguousarray(np.nonzero(named)[1])
     starts = np.concatenate([[0], np.cumsum(named.sum(axis=1))])
     dense, sparse, one_by_one = np.zeros((3, 6, STATISTICS))
-    observe_rows(dense, 0.0, x.reshape(-1), NOTHING, NOTHING)
-    observe_rows(sparse, 0.0, x[named], columns, starts)
+    observe_rows(dense, 0.0, 60, x.reshape(-1), NOTHING, NOTHING)
+    observe_rows(sparse, 0.0, 60, x[named], columns, starts)
     for i, row in enumerate(x):
         for feature, v in zip(one_by_one, row, strict=True):
             _observe(feature, v, i + 1)

@@ -244,3 +244,18 @@ def test_a_row_that_counts_nothing_is_still_predicted() -> None:
     before = everything(many)
     assert set(many.test_then_learn(X, y, w=0.0)) <= {"plus", "minus"}
     assert everything(many) == before
+
+
+def test_a_row_that_counts_nothing_leaves_nothing_behind_where_nobody_asked_for_it() -> None:
+    """Not even for its twin with a label, from which the mixer would learn as of then."""
+    rng = np.random.default_rng(10)
+    X = np.repeat(rng.normal(size=(100, 3)), 2, axis=0)
+    X[100:140] = X[60:100]
+    y = (X[:, 0] > 0).astype(int)
+    w = np.ones(200)
+    w[60:100] = 0.0
+    one, many = small(SAPLClassifier), small(SAPLClassifier)
+    many.learn_many(X, y, w)
+    for row, label, weight in zip(X.tolist(), y.tolist(), w.tolist(), strict=True):
+        one.learn_one(dict(enumerate(row)), label, w=weight)
+    assert everything(one) == everything(many)

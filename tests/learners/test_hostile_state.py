@@ -80,6 +80,7 @@ IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "prior: more than all": (PRIOR, "shares", (1, 2), 3.0),
     "waves: records learned below 0": (WAVES, "running", waves.SEEN, -1.0),
     "waves: a variance below 0": (WAVES, "variance", (3, 3), -1.0),
+    "waves: a variance beyond the first": (WAVES, "variance", (3, 4), 1e30),
     "waves: infinity in a frequency": (WAVES, "frequencies", (0, 1), np.inf),
     "ferns: a feature beyond the last": (FERNS, "features", (0, 0), 3),
     "ferns: a feature of absurd number": (FERNS, "features", (7, 7), 2**62),

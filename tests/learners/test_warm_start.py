@@ -23,6 +23,7 @@ from stream_llsvm import (
     load_model,
 )
 from stream_llsvm.kernels.members.anchors import CLUSTER_FLOOR
+from stream_llsvm.kernels.scaling import MANY, NAMED
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import ALL_LEARNERS, LEARNERS, everything, records, small, sound, taught
@@ -161,6 +162,21 @@ def test_a_frame_that_names_few_of_many_features(kind: type[LocalClassifier]) ->
     # Ferns draw their first features blindly, and five of two hundred are worth asking.
     floor = 0.75 if kind is FernsClassifier else 0.9
     assert np.mean(model.predict_many(frame).to_numpy() == y) > floor
+
+
+def test_a_0_is_to_history_what_it_is_live_where_there_is_room_for_more_features() -> None:
+    """Among many features it is as if they were not named, and the room counts."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 110)) * (rng.random((200, 110)) < 0.3)
+    named = []
+    for learn in (SAPLClassifier.learn_many, SAPLClassifier.warm_start):
+        model = SAPLClassifier()
+        for width in (70, 110):
+            model.learn_one(dict.fromkeys(range(width), 1.0), width)
+        assert model._memory is not None and model._memory.width >= MANY
+        learn(model, X, [70, 110] * 100)
+        named.append(model._memory.views(0)["statistics"][:, NAMED].copy())
+    np.testing.assert_array_equal(named[0], named[1])
 
 
 def test_what_is_held_out_for_the_mixer_is_learned_in_the_end() -> None:
