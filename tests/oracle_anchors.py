@@ -67,7 +67,7 @@ class AnchorsOracle:
         self.anchors: list[Anchor] = []
         self.common = self._machine() if options.common_share > 0 else None
         self.learned = 0
-        self.spread = self.energy = self.tilt = 0.0
+        self.spread = self.energy = self.tilt = self.reach = 0.0
         self.count = options.skip  # LL Algorithm 1 counts down
         self.hits = np.zeros(self.experts)
 
@@ -211,6 +211,8 @@ class AnchorsOracle:
         else:
             step = self._lengths()[best % len(self.steps)]
             move = w * o.rehearsed_step * self.left * step * brace * seen.pull[j] * slope
+            if move < 0 and (seen.near[j].position ** 2).sum() > self.reach:
+                return 0.0
         return float(np.clip(move, -kernel.LARGEST_MOVE, kernel.LARGEST_MOVE))
 
     def _weaken(self, t: int, etas: Array) -> None:

@@ -105,6 +105,7 @@ def _take_anchors(oracle: AnchorsOracle, own: Views) -> None:
     oracle.count = oracle.options.skip - oracle.learned % oracle.options.skip
     oracle.spread, oracle.energy = own["running"][[kernel.SPREAD, kernel.ENERGY]].tolist()
     oracle.tilt = float(own["running"][kernel.TILT])
+    oracle.reach = float(own["running"][kernel.REACH])
     oracle.hits = own["hits"].copy()
     weights, biases = machines_of(own)
     if oracle.options.flat:

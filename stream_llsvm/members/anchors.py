@@ -19,6 +19,9 @@ from stream_llsvm.members.member import Parts, Shape, Views
 #: Relative step sizes that stand side by side. Three rungs are as good as five (mean accuracy
 #: over fourteen streams) and cost half; one, the middle, comes within a tenth of a point.
 LADDER = (0.7, 4.0, 20.0)
+#: Where |v|^2 is above so many times the mean |x|^2, passes over history drive an anchor no farther
+#: out: few anchors would drive each other out of the data.
+_OUTERMOST = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,11 +143,12 @@ class Anchors(Stepping):
         self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
     ) -> None:
         """Put the anchors of a model that has none where k-means finds the sample's clusters."""
-        if views["running"][kernel.N_ANCHORS] > 0:
-            return
         z = sample()
         if self.mapped:
             z[:, views["mapped"][: z.shape[1]] > 0] = 0
+        views["running"][kernel.REACH] = _OUTERMOST * float((z * z).sum(axis=1).mean())
+        if views["running"][kernel.N_ANCHORS] > 0:
+            return
         centres, counts = kmeans(z, self.n_anchors, rng)
         born = len(centres)
         views["running"][kernel.N_ANCHORS] = born

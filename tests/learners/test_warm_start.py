@@ -22,7 +22,7 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
-from stream_llsvm.kernels.members.anchors import CLUSTER_FLOOR
+from stream_llsvm.kernels.members.anchors import CLUSTER_FLOOR, NORM, REACH
 from stream_llsvm.kernels.scaling import MANY, NAMED
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
@@ -180,13 +180,26 @@ def test_a_0_is_to_history_what_it_is_live_where_there_is_room_for_more_features
 
 
 def test_what_is_held_out_for_the_mixer_is_learned_in_the_end() -> None:
-    """Labels without a rule: only who has learned a record knows its label."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(400, 10)), rng.integers(0, 2, 400)
-    model = SAPLClassifier()
+    """A few of them break the rule, far from all others: only who has learned them knows."""
+    rng, model = np.random.default_rng(0), SAPLClassifier()
+    X = rng.normal(size=(400, 3))
+    y = X[:, 0] > 0
+    odd = np.random.default_rng(model.seed).permutation(400)[:40][:8]
+    X[odd] += [8.0, 0, 0]
+    y[odd] = False
     model.warm_start(X, y, epochs=10)
-    held = np.random.default_rng(model.seed).permutation(400)[:40]
-    assert np.mean(model.predict_many(X[held]) == y[held]) > 0.8
+    assert not model.predict_many(X[odd]).any()
+    assert np.mean(model.predict_many(X) == y) > 0.95
+
+
+def test_few_anchors_do_not_drive_each_other_out_of_the_data(bananas: Arrays) -> None:
+    X, y = bananas
+    model = SAPLClassifier(n_anchors=10, loss="hinge", multiclass="ovr")
+    model.warm_start(X[:2_000], y[:2_000])
+    assert np.mean(model.predict_many(X[2_000:]) == y[2_000:]) > 0.85
+    assert model._memory is not None
+    views = model._memory.views(1)
+    assert views["facts"][NORM, :10].max() < 1.5 * views["running"][REACH]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     PAPER_SAPL,
     PATIENCE,
     PLACED,
+    REACH,
     SCHEDULE,
     SEEN,
     SHARPNESS,
@@ -107,6 +108,7 @@ __all__ = [
     "PAPER_SAPL",
     "PATIENCE",
     "PLACED",
+    "REACH",
     "SEEN",
     "SHARPNESS",
     "SKIP",
@@ -273,6 +275,8 @@ def run(
                     if settings[PATIENCE] > 0:
                         move /= 1 + facts[MASS, a] / settings[PATIENCE]
                     move = min(max(move, -LARGEST_MOVE), LARGEST_MOVE)
+                    if move < 0 and settings[PATIENCE] == 0 and facts[NORM, a] > running[REACH]:
+                        move = 0.0  # it lies far out already
                 else:
                     move = etas[0] * pull[j] * slope_of(0, columns, push, heights[j], out)
             if j == 0 and settings[CLUSTERING] > 0:
