@@ -139,7 +139,8 @@ def test_slopes_are_the_gradient_of_the_score() -> None:
     parts = member.parts(kernels.own, x[5])
     assert parts is not None
     for i, side in enumerate(np.eye(3)):
-        ends = [member.parts(kernels.own, x[5] + d * side) for d in (step, -step)]
-        assert ends[0] is not None and ends[1] is not None
-        slope = (ends[0].rest - ends[1].rest) / (2 * step)
+        up, down = (member.parts(kernels.own, x[5] + d * side) for d in (step, -step))
+        assert up is not None and down is not None
+        gained = up.of_features.sum(2) - down.of_features.sum(2)
+        slope = (gained + up.rest - down.rest) / (2 * step)
         np.testing.assert_allclose(parts.slopes[:, :, i], slope, atol=1e-6)
