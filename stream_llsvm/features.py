@@ -285,9 +285,7 @@ class FeatureSpace:
         width = len(self._columns)
         return width > _SMALL and _SPARSE * named < width
 
-    def encode_many(
-        self, names: Sequence[Hashable], matrix: NDArray[np.float64] | SparseRows
-    ) -> Row:
+    def encode_many(self, names: Sequence[Hashable], matrix: NDArray[Any] | SparseRows) -> Row:
         """Turn a matrix into rows in the space's column order.
 
         The rows are, to the bit, those that `encode` makes of the same records.
@@ -319,6 +317,7 @@ class FeatureSpace:
         names = tuple(names)
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
             raise ValueError(f"{len(names)} names for a matrix of shape {matrix.shape}")
+        matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
         columns, places = self._places_of(names)
         n, named, width = len(matrix), len(columns), len(self._columns)
         self.ignored = matrix.shape[1] - named
@@ -327,12 +326,12 @@ class FeatureSpace:
         if self._is_sparse(named):
             starts = np.arange(0, n * named + 1, named) if named else np.zeros(n + 1)
             return Row(
-                np.ascontiguousarray(matrix).reshape(-1),
+                matrix.reshape(-1),
                 np.tile(columns, n),
                 starts.astype(np.int64),
             )
         if named == width:
-            return _dense(np.require(matrix, np.float64, ["C", "A", "W"]))
+            return _dense(np.ascontiguousarray(matrix))
         values = np.full((n, width), ABSENT)
         values[:, columns] = matrix
         return _dense(values)

@@ -16,9 +16,12 @@ from stream_llsvm.sparse import NARROW, SparseRows, is_sparse, sparse_rows
 from stream_llsvm.values import as_number, is_missing, refuse_column, show
 
 Names = tuple[Hashable, ...]
-Matrix = NDArray[np.float64] | SparseRows
+#: Rows of numbers. Small numbers stay small until a block of their rows is encoded: of bytes, eight
+#: times as much memory would be filled only to be read once.
+Matrix = NDArray[Any] | SparseRows
 
 _MATRIX = 2  # dimensions
+_WIDE = 8  # bytes of a float64
 
 
 def as_matrix(X: Any) -> tuple[Names, Matrix]:
@@ -37,7 +40,8 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
         The columns' names.
     matrix
         (n, D), C-contiguous; a missing value is NaN, a boolean 0 or 1. It may share the memory
-        of an array given as `X`. A wide sparse matrix stays sparse.
+        of an array given as `X`; one of less than eight bytes a number is returned as it is. A
+        wide sparse matrix stays sparse.
 
     Raises
     ------
@@ -64,15 +68,12 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
         if X.shape[1] > NARROW:
             return _from_sparse(X)
         X = X.toarray()
-    matrix: NDArray[np.float64]
-    if isinstance(X, np.ndarray):
-        names, matrix = _from_array(X)
-    else:
-        names, matrix = _from_frame(_frame(X))
-    # Frames hand out read-only views, which a compiled kernel counts as a type of its own.
-    matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
-    infinite = np.isinf(matrix)
-    if infinite.any():
+    names, matrix = _from_array(X) if isinstance(X, np.ndarray) else _from_frame(_frame(X))
+    if matrix.dtype.itemsize >= _WIDE:
+        # Frames hand out read-only views, which a compiled kernel counts as a type of its own.
+        matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
+    infinite = np.isinf(matrix) if matrix.dtype.kind == "f" else None
+    if infinite is not None and infinite.any():
         row, column = map(int, np.argwhere(infinite)[0])
         as_number(names[column], float(matrix[row, column]), row)  # raises
     return names, matrix
@@ -88,7 +89,7 @@ def _from_sparse(X: Any) -> tuple[Names, SparseRows]:
     return tuple(range(rows.width)), rows
 
 
-def _from_array(X: NDArray[Any]) -> tuple[Names, NDArray[np.float64]]:
+def _from_array(X: NDArray[Any]) -> tuple[Names, NDArray[Any]]:
     if X.ndim != _MATRIX:
         raise ValueError(
             f"an array of records must be 2-D, got shape {X.shape}: a single record is "
@@ -97,6 +98,8 @@ def _from_array(X: NDArray[Any]) -> tuple[Names, NDArray[np.float64]]:
     names = tuple(range(X.shape[1]))
     if isinstance(X, np.ma.MaskedArray):
         return names, np.ma.filled(X.astype(np.float64), np.nan)
+    if X.dtype.kind in "biuf" and X.dtype.itemsize < _WIDE:
+        return names, X
     if X.dtype.kind in "biuf":
         with np.errstate(over="ignore"):  # a long double may become infinite, and is refused
             return names, X.astype(np.float64, copy=False)

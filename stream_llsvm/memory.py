@@ -176,6 +176,8 @@ class Memory:
     def _make_scratch(self) -> None:
         self.scratch = np.zeros(self._words["scratch"])
         self._ready = False
+        self._keeps = bool(self.plan[0, at.KEEP])
+        self._last = self._last_flat = np.zeros(0)  # the last single row, and the view that is run
         # What a call with a single row needs; made once, since making four arrays costs more
         # than the call.
         self.one_label = np.full(1, -1, dtype=np.int64)
@@ -253,7 +255,7 @@ class Memory:
         """
         if not self._ready:
             self._get_ready()
-        self.plan[0, at.KEEP] = keep
+        self.plan[0, at.KEEP] = self._keeps = keep
         n = len(codes)
         rows = Rows(
             values.reshape(-1),
@@ -270,16 +272,26 @@ class Memory:
             run(self.state, self.scratch, self.plan, *rows)
 
     def run_one(
-        self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
+        self,
+        values: NDArray[np.float64],
+        columns: NDArray[np.int64],
+        starts: NDArray[np.int64],
+        *,
+        keep: bool = True,
     ) -> None:
         """Run a single row; what goes in and comes out beside it are the arrays made for that."""
         if not self._ready:
             self._get_ready()
+        # Writing into the plan and making a view each take as long as three features.
+        if keep is not self._keeps:
+            self.plan[0, at.KEEP] = self._keeps = keep
+        if values is not self._last:
+            self._last, self._last_flat = values, values.reshape(-1)
         run(
             self.state,
             self.scratch,
             self.plan,
-            values,
+            self._last_flat,
             columns,
             starts,
             self.one_label,
@@ -372,7 +384,10 @@ class Memory:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        scratch = {"scratch", "_ready", "one_label", "one_importance", "one_proba", "one_likeliest"}
+        scratch = {
+            "scratch", "_ready", "_keeps", "_last", "_last_flat", "one_label", "one_importance",
+            "one_proba", "one_likeliest",
+        }  # fmt: skip
         kept = {name: value for name, value in self.__dict__.items() if name not in scratch}
         return kept | {"foretold": self.foretold()}
 

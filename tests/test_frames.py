@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stream_llsvm import SAPLClassifier
 from stream_llsvm.features import FeatureSpace
 from stream_llsvm.frames import as_matrix, frame_like, like
 
@@ -101,9 +102,24 @@ def test_arrays(kind: str) -> None:
     assert names == (0, 1)
     assert all(type(name) is int for name in names)
     assert isinstance(matrix, np.ndarray)
-    assert matrix.dtype == np.float64
-    assert matrix.flags.c_contiguous
+    assert matrix.dtype == (np.float64 if np.dtype(kind).itemsize >= 8 else kind)
     assert matrix.tolist() == [[0, 1], [1, 1]]
+    values = FeatureSpace(names).encode_many(names, matrix).values
+    assert values.dtype == np.float64
+    assert values.flags.carray
+    assert values.tolist() == [[0, 1], [1, 1]]
+
+
+def test_bytes_in_any_order_are_learned_as_the_same_floats() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 256, (60, 5), dtype=np.uint8), rng.integers(0, 2, 60)
+    models = []
+    for rows in (X, np.asfortranarray(X), X[:, ::-1][:, ::-1], X.astype(np.float64), X.view(Kin)):
+        model = SAPLClassifier()
+        told = model.test_then_learn(rows, y)
+        assert model._memory is not None
+        models.append((told.tolist(), model._memory.state.tobytes()))
+    assert all(model == models[0] for model in models)
 
 
 def test_an_array_of_the_right_kind_is_not_copied() -> None:

@@ -105,9 +105,7 @@ class MappedSpace(FeatureSpace):
     def _made(self, names: Sequence[Hashable]) -> list[Any]:
         return [(PHI, *one) for one in self.map.made_of(names)]
 
-    def encode_many(
-        self, names: Sequence[Hashable], matrix: NDArray[np.float64] | SparseRows
-    ) -> Row:
+    def encode_many(self, names: Sequence[Hashable], matrix: NDArray[Any] | SparseRows) -> Row:
         """Turn a matrix into rows; see `FeatureSpace.encode_many`.
 
         Parameters
@@ -120,6 +118,7 @@ class MappedSpace(FeatureSpace):
         """
         if isinstance(matrix, SparseRows):
             return super().encode_many(*self._map_sparse(names, matrix))
+        matrix = np.asarray(matrix, dtype=np.float64)
         phi_names = self._made(names)
         phi = np.empty((len(matrix), len(phi_names)))
         for i, row in enumerate(matrix.tolist()):

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.features import FeatureSpace, Row
-from stream_llsvm.kernels import state as at
 from stream_llsvm.labels import LabelSpace
 from stream_llsvm.learners.options import flag, whole
 from stream_llsvm.members.member import Member
@@ -108,8 +107,7 @@ class GrowingModel(abc.ABC):
 
     def _run_one(self, memory: Memory, row: Row) -> None:
         # Without the features that nobody knows yet it is another record that is foretold.
-        memory.plan[0, at.KEEP] = not self._features.ignored
-        memory.run_one(row.values.reshape(-1), row.columns, row.starts)
+        memory.run_one(row.values, row.columns, row.starts, keep=not self._features.ignored)
 
     def _restore(self, payload: Mapping[str, Any]) -> None:
         """Take over a saved state; raises ModelFileError if it is not one of this model's."""

@@ -19,6 +19,9 @@ from stream_llsvm.learners.weights import checked_weights
 from stream_llsvm.memory import Memory
 from stream_llsvm.sparse import SparseRows
 
+#: Numbers that are encoded at once: 8 MB, which the next block finds in cache and at hand.
+_BLOCK_FLOATS = 2**20
+
 
 class ManyRecords(GrowingModel, AnswersMany):
     """The methods that take frames and arrays."""
@@ -109,7 +112,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             # Every size on the way, since a model with more classes may have fewer rungs.
             for n_classes in range(max(1, len(self._labels)), len(ahead) + 1):
                 self._refuse_if_too_large(len(self._features) + unknown, n_classes)
-        cuts = sorted({0, *firsts, *arriving, n})
+        cuts = sorted({*_blocks(matrix), *firsts, *arriving, n})
         waiting: list[Hashable] = []
         for begin, end in itertools.pairwise(cuts):
             waiting += arriving.get(begin, ())
@@ -204,10 +207,22 @@ class ManyRecords(GrowingModel, AnswersMany):
         likeliest = np.full(n, -1, dtype=np.int64)
         if self._memory is not None and n > 0:
             keep = keep and not self._features.unknown(_named(names, matrix))
-            rows = self._features.encode_many(names, matrix)
             unlabelled = np.full(n, -1, dtype=np.int64)
-            self._memory.run(*rows, unlabelled, None, likeliest, proba, self._threads, keep=keep)
+            for begin, end in itertools.pairwise([*_blocks(matrix), n]):
+                part = slice(begin, end)
+                rows = self._features.encode_many(names, matrix[part])
+                self._memory.run(
+                    *rows, unlabelled[part], None, likeliest[part], proba[part], self._threads,
+                    keep=keep,
+                )  # fmt: skip
         return proba, likeliest
+
+
+def _blocks(matrix: Matrix) -> range:
+    """Return where blocks of rows begin: as many as are encoded at once."""
+    if isinstance(matrix, SparseRows):
+        return range(1)
+    return range(0, max(1, len(matrix)), max(1, _BLOCK_FLOATS // max(1, matrix.shape[1])))
 
 
 def _named(names: Sequence[Hashable], matrix: Matrix) -> Sequence[Hashable]:

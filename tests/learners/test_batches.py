@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from stream_llsvm import LCCClassifier, SAPLClassifier
+from stream_llsvm.learners import many
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import ALL_LEARNERS, everything, small, taught
 
@@ -259,3 +260,19 @@ def test_a_row_that_counts_nothing_leaves_nothing_behind_where_nobody_asked_for_
     for row, label, weight in zip(X.tolist(), y.tolist(), w.tolist(), strict=True):
         one.learn_one(dict(enumerate(row)), label, w=weight)
     assert everything(one) == everything(many)
+
+
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_a_batch_is_encoded_some_rows_at_a_time(
+    kind: type[LocalClassifier], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(57, 4)), rng.integers(0, 3, 57)
+    at_once = small(kind)
+    told, shares = at_once.test_then_learn(X, y), at_once.predict_proba_many(X)
+    monkeypatch.setattr(many, "_BLOCK_FLOATS", 4 * 10)
+    in_blocks = small(kind)
+    assert in_blocks.test_then_learn(X, y).tolist() == told.tolist()
+    np.testing.assert_array_equal(in_blocks.predict_proba_many(X), shares)
+    assert everything(in_blocks) == everything(at_once)
+    assert in_blocks.predict_many(X[:0]).size == 0
