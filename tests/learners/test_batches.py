@@ -218,12 +218,12 @@ def test_labels_come_back_as_they_went_in(labels: list[Any]) -> None:
     X = np.array([[-1.0], [1.0]] * 20)
     told = model.test_then_learn(X, labels * 20)
     assert told[0] is None
-    for one, many in (
+    for one, several in (
         (model.predict_one({0: -1.0}), model.predict_many(X[:1])[0]),
         (model.predict_one({0: 1.0}), model.predict_many(X[1:2])[0]),
         (model.predict_one({0: 1.0}), model.test_then_learn(X, labels * 20)[1]),
     ):
-        plain = many.item() if isinstance(many, np.generic) else many
+        plain = several.item() if isinstance(several, np.generic) else several
         assert plain == one and type(plain) is type(one)
     assert [model.predict_one({0: -1.0}), model.predict_one({0: 1.0})] == labels
 
