@@ -21,7 +21,7 @@ from stream_llsvm.members.member import Parts, Shape, Views
 LADDER = (0.7, 4.0, 20.0)
 #: Where |v|^2 is above so many times the mean |x|^2, passes over history drive an anchor no farther
 #: out: few anchors would drive each other out of the data.
-_OUTERMOST = 2.0
+_OUTERMOST = 3.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -196,7 +196,7 @@ def test_few_anchors_do_not_drive_each_other_out_of_the_data(bananas: Arrays) ->
     X, y = bananas
     model = SAPLClassifier(n_anchors=10, loss="hinge", multiclass="ovr")
     model.warm_start(X[:2_000], y[:2_000])
-    assert np.mean(model.predict_many(X[2_000:]) == y[2_000:]) > 0.85
+    assert np.mean(model.predict_many(X[2_000:]) == y[2_000:]) > 0.8
     assert model._memory is not None
     views = model._memory.views(1)
     assert views["facts"][NORM, :10].max() < 1.5 * views["running"][REACH]
