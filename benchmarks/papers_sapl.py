@@ -75,10 +75,6 @@ WHY = {
         "Which third is asked matters as much: the defaults have 90.7 on the split of a public "
         "re-implementation (`banana_llsvm_split`)."
     ),
-    ("MAGIC04", "LLC-SAPLlcc"): (
-        "The defaults have 83.7 on the mean of five seeds; with the hinge, which was chosen, the "
-        "steps can leave anchors far from the data (78.1 on the worst of five)."
-    ),
 }
 
 PROTOCOL = (
