@@ -39,8 +39,9 @@ def test_a_stopped_pipeline_goes_on_with_the_very_next_record(
     source, target, folder = kafka.topic(), kafka.topic(), tmp_path / "kept"
     kafka.send(source, values(RECORDS))
     more = ["--to", f"kafka://{kafka.servers}/{target}", "--checkpoints", folder]
-    more += ["--every", 3600, "--max-batch", 100]  # the only checkpoint is that of the signal
-    process = started(*arguments(kafka, source, *more, "--json"))
+    more += ["--every", 3600]  # the only checkpoint is that of the signal
+    slowly = ["--max-batch", 1]  # so that it is not over before it is stopped
+    process = started(*arguments(kafka, source, *more, *slowly, "--json"))
     try:
         wait_for(lambda: process.poll() is not None or places(kafka, target))
     finally:
