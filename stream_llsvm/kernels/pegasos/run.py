@@ -33,8 +33,8 @@ from stream_llsvm.kernels.scaling import (
     COUNT,
     INVERSE,
     STATISTICS,
-    THINNING,
     YOUNG,
+    is_due,
     observe,
     observe_row,
     scale_row,
@@ -88,7 +88,7 @@ def run(
             spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
-            due = head[SEEN] % THINNING == 0
+            due = is_due(head[SEEN])
             if scaled and (due or not settled):
                 observe_row(statistics, head[SEEN], raw, at)
                 settled = n > 1 and not sparse and all_settled(statistics[: raw.size])
