@@ -23,7 +23,7 @@ from stream_llsvm.kernels.members.anchor_state import (
 )
 from stream_llsvm.kernels.members.machines import shrink
 
-SMALLEST_ZOOM = 1e-4
+SMALLEST_ZOOM, LARGEST_ZOOM = 1e-4, 2.0
 FARTHEST = 1e18
 LARGEST_JUMP = 1e4
 SLOWEST = 0.001
@@ -80,19 +80,28 @@ def shift(
     along: Real,
     x_norm: Real,
 ) -> None:
-    """Let v += move (x - v); an anchor that would leave for infinity stays where it is."""
+    """Let v += move (x - v); an anchor that would leave for infinity stays where it is.
+
+    Who is driven away multiplies the errors in its position and its norm: both are set right
+    before they have grown.
+    """
     stay = 1 - move
     norm = stay * stay * facts[NORM, a] + 2 * stay * move * along + move * move * x_norm
     zoom = stay * facts[ZOOM, a]
     if not norm < FARTHEST or abs(move) > LARGEST_JUMP:
         return
-    facts[NORM, a] = max(norm, 0.0)
-    facts[ZOOM, a] = zoom
-    if not SMALLEST_ZOOM < abs(zoom) < 1 / SMALLEST_ZOOM:
+    folds = not SMALLEST_ZOOM < abs(zoom) < LARGEST_ZOOM
+    if folds:
         for i in range(position.size):
             position[i] *= np.float32(zoom)
-        facts[ZOOM, a] = 1
-    add_scaled(position, x, at, np.float32(move / facts[ZOOM, a]))
+        zoom = 1.0
+    add_scaled(position, x, at, np.float32(move / zoom))
+    if folds:
+        norm = 0.0
+        for i in range(position.size):
+            norm += position[i] * position[i]
+    facts[ZOOM, a] = zoom
+    facts[NORM, a] = max(norm, 0.0)
 
 
 @kernel
