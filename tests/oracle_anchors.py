@@ -17,7 +17,7 @@ from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.reconstruction import RIDGE
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.memory import columns_of
-from tests.oracle_parts import Array, codes_at, follow, more_columns, pushes_at
+from tests.oracle_parts import Array, codes_at, follow, more_columns, pushes_at, seen_from
 
 
 @dataclass
@@ -141,20 +141,27 @@ class AnchorsOracle:
             anchor.position = anchor.position + move * (seen.z - anchor.position)
         by_rung = push.reshape(self._copies, len(self.steps), self.columns)[0] * etas[:, None]
         floor = o.average_floor if self._is_live() else o.rehearsed_floor
-        for machine, share in seen.answering:
+        for j, (machine, share) in enumerate(seen.answering):
             machine.mass += w * abs(share)
             if o.averaged:
                 rate = min(1.0, w * abs(share) * max(floor, 1 / (1 + machine.mass)))
                 for part in (machine.weights, machine.biases):
                     part[1] += rate * (part[0] - part[1])
-            machine.biases[0] += by_rung * share  # LL(12), SAPL(18)
+            view, bias = seen.z, 1.0
+            if self._is_centred() and j < len(seen.near):
+                view, bias = seen_from(seen.near[j].position, seen.z)
+            machine.biases[0] += by_rung * share * bias  # LL(12), SAPL(18)
             if not o.flat:
-                machine.weights[0] += by_rung[..., None] * share * seen.z  # LL(11), SAPL(17)
+                machine.weights[0] += by_rung[..., None] * share * view  # LL(11), SAPL(17)
         self._weaken(t, etas)
 
     def _is_live(self) -> bool:
         """Whether steps are those of a stream; the papers' schedule knows no others."""
         return self.left is None or self.options.schedule != kernel.LADDER
+
+    def _is_centred(self) -> bool:
+        """Whether machines learn from x - v; the papers' do from x."""
+        return self.options.schedule == kernel.LADDER and not self.options.flat
 
     def _lengths(self) -> Array:
         return np.array(self.steps) * (1.0 if self.left is None else self.left)
@@ -188,7 +195,10 @@ class AnchorsOracle:
         """Follow spread and energy; return what a step is divided by."""
         pace = max(anchor_steps.SLOWEST, 1 / self.learned)
         shares = np.array([share for _, share in seen.answering])
-        energy = float((shares**2).sum()) * (1 if self.options.flat else 1 + (seen.z**2).sum())
+        squares = np.full(len(shares), 0.0 if self.options.flat else (seen.z**2).sum())
+        if self._is_centred():
+            squares[: len(seen.squared)] = seen.squared
+        energy = float((shares**2 * (1 + squares)).sum())
         rise = anchor_steps.LARGEST_RISE
         self.energy = follow(self.energy, energy, pace, rise)
         self.spread = follow(self.spread, float(seen.squared.mean()), pace, rise)

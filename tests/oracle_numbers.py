@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.numbers.blend import FLOOR, TRUST
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.learners.llsvm_regressor import STEPS, LLSVMRegressor
+from stream_llsvm.members.anchors import Anchors
+from tests.oracle_parts import Array, seen_from
 
-Array = NDArray[np.float64]
+SHARPNESS = Anchors.sharpness
 CURVED = {"squared": 1, "huber": 1, "squared_epsilon_insensitive": 2}
 
 
@@ -38,7 +40,7 @@ class NumbersOracle:
         if len(near):
             spread = self.spread or d.mean()
             if self.of.coding == "softmax":
-                share = np.exp(-(d - d[0]) / (spread + 1e-12))
+                share = np.exp(-SHARPNESS * (d - d[0]) / (spread + 1e-12))
             else:
                 share = 1 / (np.sqrt(d) + 1e-3 * np.sqrt(spread) + 1e-12)
             share = share / share.sum()
@@ -69,7 +71,7 @@ class NumbersOracle:
             self.anchors = np.vstack([self.anchors, z])
         if len(d) == 0:
             return
-        own = float((share**2).sum() * (1 + z @ z))
+        own = float((share**2 * (1 + np.append(d, z @ z))).sum())
         usual = self.measure(own, float(d.mean()))
         rest = y - out[: len(self.steps)]
         push = pushes(of.loss, rest, self.epsilon)
@@ -87,7 +89,8 @@ class NumbersOracle:
             if self.copies == 2:
                 pace = min(1, w * gamma * max(0.001, 1 / (1 + self.mass[a])))
                 self.machines[a, 1] += pace * (self.machines[a, 0] - self.machines[a, 1])
-            self.machines[a, 0] += np.outer(eta * push * gamma, np.append(z, 1))
+            centre = self.anchors[a] if a < of.n_anchors else 0 * z
+            self.machines[a, 0] += np.outer(eta * push * gamma, np.append(*seen_from(centre, z)))
         keep = 1 - np.minimum(0.5, eta * of.l2)
         self.machines[:, 0, :, :-1] *= keep[:, None]
 

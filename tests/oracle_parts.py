@@ -173,3 +173,13 @@ class Scale:
         spread = variance + (mean * mean if sparse else 0.0)
         inverse = 1 / math.sqrt(spread) if spread > 1e-24 * mean * mean else 0.0
         return (0.0 if sparse else mean), inverse
+
+
+def seen_from(position: Array, z: Array) -> tuple[Array, float]:
+    """Return what a machine learns from: x - v where x says something; and its bias's share.
+
+    A step on w and on the bias at v, of h(x) = w . (x - v) + bias, is one on w and on the bias at
+    the origin, which is less by w . v.
+    """
+    view = np.where(z != 0, z - position, 0.0)
+    return view, 1.0 - float(view @ position)

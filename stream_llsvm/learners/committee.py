@@ -22,8 +22,8 @@ from stream_llsvm.members.waves import Waves
 
 #: Each member's relative step sizes. Beside the others one or two are as good as six, on the mean
 #: of the streams, and cost a fraction.
-LINEAR_STEPS = (1.0, 10.0)
-ANCHOR_STEPS = (10.0,)
+LINEAR_STEPS = (0.5, 5.0)
+ANCHOR_STEPS = (3.0,)
 ADDITIVE_STEPS = (3.0,)
 FERN_STEPS = (5.0,)
 LANDMARK_STEPS = (10.0,)

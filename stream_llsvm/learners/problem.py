@@ -138,7 +138,8 @@ def _codes_at(member: Anchors, z: Array, anchors: Array, spread: float) -> Codes
     for begin, found, nearest in _nearest_of(z, anchors, k):
         part = slice(begin, begin + len(found))
         if member.coding == SOFTMAX:
-            raw = np.exp(-(nearest - nearest[:, :1]) / (spread + 1e-12))
+            beta = member.sharpness / (spread + 1e-12)
+            raw = np.exp(-beta * (nearest - nearest[:, :1]))
         else:
             raw = 1 / (np.sqrt(nearest) + 1e-3 * np.sqrt(spread) + 1e-12)
         near[part], shares[part] = found, raw / raw.sum(axis=1, keepdims=True)

@@ -93,7 +93,12 @@ def test_the_equations_step_by_step(kind: Any, made: Any, code_in: str) -> None:
         u = X[t] if code_in == "input" else phi
         squared = ((v - u) ** 2).sum(axis=1)
         near = np.argsort(squared)[:k]
-        gamma, pull = codes_at(0, squared[near], 1.0, float(own["running"][kernel.SPREAD]))
+        gamma, pull = codes_at(
+            0,
+            squared[near],
+            own["settings"][kernel.SHARPNESS],
+            float(own["running"][kernel.SPREAD]),
+        )
         heights = w[near] @ phi + b[near]
         blend = gamma @ heights  # LL(16)
         label = int(labels[t])

@@ -55,4 +55,5 @@ LAYOUT = (
     ("mapped", "f4", ("mapped_width",), "state"),
     ("halves", "f4", (2, "mapped_width"), "scratch"),
     ("places", "i8", (2, "mapped_width"), "scratch"),
+    ("offset", "f4", ("width",), "scratch"),
 )

@@ -22,6 +22,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     ZOOM,
 )
 from stream_llsvm.kernels.members.machines import shrink
+from stream_llsvm.kernels.pieces import PIECE
 
 SMALLEST_ZOOM, LARGEST_ZOOM = 1e-4, 2.0
 FARTHEST = 1e18
@@ -144,23 +145,59 @@ def brace(running: Array, tilt: Real) -> Real:
 
 
 @kernel
-def measure(
-    running: Array, distance: Array, code: Array, k: int, answering: int, x_norm: Real, flat: bool
-) -> Real:
-    """Follow the neighbours' mean distance and the coded record's mean square, sum (gamma x)^2.
+def measure(running: Array, distance: Array, k: int, energy: Real) -> Real:
+    """Follow the neighbours' mean distance and the coded record's mean square.
 
     Returns what a step is divided by. A record may raise a mean only tenfold, and is itself
     divided by at least a quarter of its own square: no single record can break the scale.
     """
-    squares = 0.0
-    for j in range(answering):
-        squares += code[j] * code[j]
-    energy = squares * (1.0 if flat else 1.0 + x_norm)
     pace = max(SLOWEST, 1 / running[SEEN])
     running[ENERGY] = followed(running[ENERGY], energy, pace)
     if k > 0:
         running[SPREAD] = followed(running[SPREAD], mean_of(distance, k), pace)
     return max(running[ENERGY], 0.25 * energy)
+
+
+@kernel
+def energy_of(
+    code: Array, distance: Array, k: int, answering: int, x_norm: Real, centred: bool
+) -> Real:
+    """Return the square of the coded record: by how much a step of 1 changes its score.
+
+    sum (gamma x)^2, with a 1 beside x for the bias; if the anchors' machines learn from x - v, its
+    square is a distance.
+    """
+    total = 0.0
+    for j in range(answering):
+        square = distance[j] if centred and j < k else x_norm
+        total += code[j] * code[j] * (1.0 + square)
+    return total
+
+
+@kernel
+def from_anchor(position: Array, zoom: Real, x: Array, at: Array, view: Array) -> Real:
+    """Fill in x - v where x says something, and 0 elsewhere; returns (x - v) . v."""
+    zoom = np.float32(zoom)
+    along = np.float32(0)
+    if at.size == 0:
+        for i in range(x.size):
+            v = zoom * position[i]
+            view[i] = x[i] - v if x[i] != 0 else np.float32(0)
+            along += view[i] * v
+    elif x.size > at.size:
+        for p in range(at.size):
+            own, piece = position[at[p] : at[p] + PIECE], x[p * PIECE : (p + 1) * PIECE]
+            there = view[p * PIECE : (p + 1) * PIECE]
+            for i in range(PIECE):
+                v = zoom * own[i]
+                there[i] = piece[i] - v if piece[i] != 0 else np.float32(0)
+                along += there[i] * v
+    else:
+        for i in range(x.size):
+            v = zoom * position[at[i]]
+            view[i] = x[i] - v if x[i] != 0 else np.float32(0)
+            along += view[i] * v
+    return along
 
 
 @kernel

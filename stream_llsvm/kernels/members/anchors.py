@@ -12,6 +12,11 @@ with a small fixed share: what all regions have in common is then learned once.
 With a feature map phi, the machines see phi(x) and the codes x, LL(16): some columns are for the
 codes and the others, the mapped ones, for the machines. Without one all are for both.
 
+But for the papers' own schedule, a machine learns from the record as its anchor sees it, x - v_j,
+and the bias that it has there: around their anchor records lie on all sides, seen from the origin
+all on one, and then the steps of weights and bias undo each other. What is kept is W_j and b_j as
+above.
+
 An anchor lies at zoom_j q_j: moving towards x shrinks zoom_j and adds x to q_j, so that a move
 costs only what the record names.
 """
@@ -65,6 +70,8 @@ from stream_llsvm.kernels.members.anchor_state import (
 from stream_llsvm.kernels.members.anchor_steps import (
     best_expert,
     brace,
+    energy_of,
+    from_anchor,
     mean_of,
     measure,
     place,
@@ -173,6 +180,7 @@ def run(
     packed, begins, pieces = pieces_of(scratch, plan)
     if mapped.size > 0:  # a record is taken apart by columns
         pieces = pieces[:0]
+    offset = floats(scratch, o[23], width)
     distances = floats(scratch, o[17], n_all)
     least = floats(scratch, o[18], GROUPS)
     some = integers(scratch, o[19], GROUPS)
@@ -181,6 +189,7 @@ def run(
     averaged = experts == 2 * rungs
     common = machines > n_all
     schedule = row[SCHEDULE]
+    centred = schedule == LADDER and machine_width > 0 and mapped.size == 0
 
     for q in range(labels.size):
         x, at = row_of(q, z, at_all, starts, packed, begins, pieces)
@@ -251,7 +260,9 @@ def run(
                 continue  # averages only follow; the best expert may be one, and moves anchors
             a, b = e * columns, (e + 1) * columns
             any_push |= pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
-        energy = measure(running, distance, code, k, answering.size, x_norm, machine_width == 0)
+        sees = x_norm if machine_width > 0 else 0.0
+        energy = energy_of(code, distance, k, answering.size, sees, centred)
+        energy = measure(running, distance, k, energy)
         t = running[SEEN] - 1
         for r in range(rungs):
             if schedule == LADDER:
@@ -295,6 +306,10 @@ def run(
                 pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
                 average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
             if any_push:
+                view, bias_step = x, settings[BIAS_STEP]
+                if centred and a < n_all:
+                    view = offset[: x.size]
+                    bias_step -= from_anchor(positions[a], facts[ZOOM, a], x, at, view)
                 descend(
                     a,
                     code[j],
@@ -306,10 +321,10 @@ def run(
                     weights,
                     biases,
                     averaged,
-                    x,
+                    view,
                     at,
                     step,
-                    settings[BIAS_STEP],
+                    bias_step,
                 )
         weaken(
             schedule, t, settings, etas, raw_scale, keep, gain, weights, biases, columns, averaged

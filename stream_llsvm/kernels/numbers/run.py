@@ -35,8 +35,17 @@ from stream_llsvm.kernels.members.anchor_state import (
     SPREAD,
     STEPS,
     VISITS,
+    ZOOM,
 )
-from stream_llsvm.kernels.members.anchor_steps import mean_of, measure, place, shift, weaken
+from stream_llsvm.kernels.members.anchor_steps import (
+    energy_of,
+    from_anchor,
+    mean_of,
+    measure,
+    place,
+    shift,
+    weaken,
+)
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
 from stream_llsvm.kernels.numbers.blend import blend, follow_losses
 from stream_llsvm.kernels.pegasos.losses import EPSILON_INSENSITIVE, curvature_of, push_of
@@ -118,6 +127,7 @@ def run_numbers(
     heights = floats(scratch, o[13], (reach, experts))
     sums = floats(scratch, o[14], (3, experts))
     products = floats(scratch, o[15], n_all)
+    offset = floats(scratch, o[23], width)
     o = plan[_NUMBERS, FIRST_SECTION:]
     epsilon = doubles(state, o[0], 1)[0]
     target = doubles(state, o[1], (1, STATISTICS))
@@ -174,8 +184,8 @@ def run_numbers(
         if k == 0:
             continue  # the first record only places the first anchor
 
-        usual = measure(running, distance, code, k, answering.size, x_norm, False)
-        energy = energy_of(code, answering.size, x_norm)
+        energy = energy_of(code, distance, k, answering.size, x_norm, True)
+        usual = measure(running, distance, k, energy)
         any_push = False
         for r in range(rungs):
             rest = min(max(y - out[r], -farthest), farthest)
@@ -200,9 +210,13 @@ def run_numbers(
                 pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
                 average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
             if any_push:
+                view, bias_step = x, 1.0
+                if a < n_all:
+                    view = offset[: x.size]
+                    bias_step -= from_anchor(positions[a], facts[ZOOM, a], x, at, view)
                 descend(
-                    a, code[j], etas, push, raw_scale, keep, gain, weights, biases, averaged, x,
-                    at, step, 1.0,
+                    a, code[j], etas, push, raw_scale, keep, gain, weights, biases, averaged, view,
+                    at, step, bias_step,
                 )  # fmt: skip
         t = running[SEEN] - 1
         weaken(LADDER, t, settings, etas, raw_scale, keep, gain, weights, biases, 1, averaged)
@@ -227,15 +241,6 @@ def in_units(target: Array, scaling: bool, told: Real) -> Real:
         return told
     spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
     return target[0, CENTRE] + spread * told
-
-
-@kernel
-def energy_of(code: Array, n: int, x_norm: Real) -> Real:
-    """Return the square of the coded record: by how much a step of 1 changes its score."""
-    total = 0.0
-    for j in range(n):
-        total += code[j] * code[j]
-    return total * (1.0 + x_norm)
 
 
 @kernel
