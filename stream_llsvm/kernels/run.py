@@ -128,10 +128,6 @@ def run(
     (``columns`` says where each value belongs and ``starts`` where each row begins). If the plan
     names a single stage, the rows are one chunk, whose clock is set, and each stage sees the same.
     """
-    # Views, whose references nobody counts: slices of them in the members' loops are free.
-    columns = integers(columns, 0, columns.size)
-    labels = integers(labels, 0, labels.size)
-    importance = doubles(importance, 0, importance.size)
     n, stage, members = labels.size, plan[0, STAGE], plan.shape[0] - 1
     classes, experts = plan[0, CLASSES], plan[0, EXPERTS]
     width, chunk, columns_each = plan[0, WIDTH], plan[0, CHUNK], plan[0, COLUMNS]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.linear import copy_to
 
 #: CCIPCA's amnesic parameter: later records count more while the first guesses are forgotten.
 AMNESIA = 2.0
@@ -97,6 +98,7 @@ def turn_to(
                 factor, w = turn[p, old], weights[k, old]
                 for u in range(w.size):
                     turned[p, u] += factor * w[u]
-        weights[k] = turned
+        for p in range(turned.shape[0]):
+            copy_to(weights[k, p], turned[p])
     for p in range(n):
-        landmarks[p] = basis[p]
+        copy_to(landmarks[p], basis[p])

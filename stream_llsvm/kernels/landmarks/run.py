@@ -22,7 +22,7 @@ from stream_llsvm.kernels.landmarks.projection import (
     place_in_sample,
     project,
 )
-from stream_llsvm.kernels.linear import scores_of
+from stream_llsvm.kernels.linear import copy_to, scores_of
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS
 from stream_llsvm.kernels.members.anchor_steps import place, shift
@@ -206,7 +206,8 @@ def cluster(
     if born < positions.shape[0] and apart:
         place(positions[born], facts, born, x, at, x_norm)
         if born > 0:
-            weights[born] = weights[k]
+            for p in range(weights.shape[1]):
+                copy_to(weights[born, p], weights[k, p])
         running[BORN] = born + 1
         return
     facts[VISITS, k] += 1

@@ -183,7 +183,8 @@ def run(
             if p >= 0:
                 remember(running, facts, store, seen, query, p, x, labels[q], importance[q])
             if kind != PLAIN and (running[SEEN] % row[PERIOD] == 0 or running[SEEN] < 64):
-                published[:] = matrix
+                for p in range(matrix.shape[0]):
+                    copy_to(published[p], matrix[p])
                 map_window(kind, published, store, mapped, facts, int(running[HELD]))
                 running[VERSION] += 1
         if narrow:
