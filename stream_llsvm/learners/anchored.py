@@ -55,7 +55,8 @@ class AnchorClassifier(LocalClassifier):
     skip
         Only for "paper": weights are shrunk every so many records.
     standardize
-        Whether features are brought to mean 0 and variance 1, learned on the fly.
+        Whether features are brought to mean 0 and variance 1, learned on the fly. If not, they
+        should come near that: what lies far from 0 is learned slowly.
     loss
         "logistic", "hinge" or "squared_hinge".
     multiclass
