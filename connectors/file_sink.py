@@ -111,7 +111,8 @@ class JsonLinesFile:
         self.flush()
         if not 0 <= written <= self.written:
             raise ValueError(
-                f"{self.path}: it has {self.written:,} bytes and cannot be cut to {written:,}"
+                f"{self.path}: it has {self.written:,} bytes and cannot be cut to {written:,}; "
+                "restore the file"
             )
         renamed = self._renamed()
         if written < self._start and written < renamed[0][0]:

@@ -44,7 +44,8 @@ class Pipeline:
             why = one_line(error).removeprefix(f"{path}: ")
             raise MistakeError(f"{path} cannot be read: {why}") from None
         except tomllib.TOMLDecodeError as error:
-            raise MistakeError(f"{path}: not TOML: {one_line(error)}") from None
+            hint = "" if path.suffix == ".toml" else f"; to learn its records: --from {path}"
+            raise MistakeError(f"{path}: not TOML: {one_line(error)}{hint}") from None
         self._lines = lines_of(text)
 
     def flag(self, name: str, section: str, key: str, value: Any) -> None:
