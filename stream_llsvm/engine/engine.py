@@ -103,6 +103,10 @@ class Engine:
         clock: Callable[[], float] = time.time,
         observers: Sequence[Observer] = (),
     ) -> None:
+        if not hasattr(source, "poll"):
+            raise TypeError(
+                f"the source has poll, as FileSource(path, label=...) has; got {source!r}"
+            )
         self.source, self.sink = source, sink
         self.learner = Learner(CommitteeClassifier() if model is None else model)
         self.progress = Progress(window, _detector(detector))

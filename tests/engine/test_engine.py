@@ -237,6 +237,14 @@ def test_what_goes_wrong_in_a_source_is_raised_by_the_run() -> None:
         Engine(Broken([], "y"), model()).run()
 
 
+@pytest.mark.parametrize("given", [("data.csv",), (ListSource([], "y"), "sapl")])
+def test_what_is_no_source_or_no_model_is_told_at_once(given: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match=repr(given[-1])):
+        Engine(*given)
+    with pytest.raises(TypeError, match=r"such as SAPLClassifier\(\)"):
+        Engine(ListSource([], "y"), type(model()))  # type: ignore[arg-type]
+
+
 def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
     class Endless(ListSource):
         @property
