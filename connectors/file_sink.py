@@ -49,6 +49,8 @@ class JsonLinesFile:
         if max_bytes < 1 or keep < 1:
             raise ValueError("max_bytes and keep must be at least 1")
         self.path = Path(path)
+        if self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
+            raise ValueError(f"{self.path}: a device or a pipe cannot be cut back; name a file")
         self.max_bytes = max_bytes
         self.keep = keep
         self._open()

@@ -24,7 +24,7 @@ from stream_llsvm.cli.entrants import Entrant
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.peers import Labels
-from stream_llsvm.cli.places import check_file_place
+from stream_llsvm.cli.places import check_apart, check_file_place
 from stream_llsvm.cli.reporting import record, write_report
 from stream_llsvm.cli.telling import doubted, print_json
 from stream_llsvm.cli.whole_file import Contents, batches, look_through
@@ -52,6 +52,7 @@ def evaluate(
         raise MistakeError("evaluate reads its records several times: name a file, not -")
     if report is not None:
         check_file_place("--report", report)
+        check_apart("--report", report, [data])
     options = dict(given) | {"from": [data]}
     if "label" not in options and not is_svmlight(data, given):
         raise MistakeError("say which column is the label: --label name")

@@ -9,6 +9,7 @@ from typing import Any
 from stream_llsvm.cli.columns import column_names, first_records, is_svmlight
 from stream_llsvm.cli.endpoints import make_sink, make_source
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, nearest, one_line
+from stream_llsvm.cli.places import check_apart
 from stream_llsvm.cli.saved import read_saved
 from stream_llsvm.cli.telling import first_of
 from stream_llsvm.connectors.base import Batch, Result, Sink, SourceError
@@ -43,6 +44,8 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
     saved = read_saved(model)
     if not saved.model.features:
         raise MistakeError(f"{saved.path}: the model has not learned anything yet")
+    if to is not None:
+        check_apart("--to", to, [data, str(saved.path)])
     options = dict(given) | _left_out(saved.model.features, data, given)
     source = make_source(options | {"from": [data]})
     sink: Sink = StandardOutput() if to is None else make_sink({"to": to})

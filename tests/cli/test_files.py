@@ -74,6 +74,8 @@ def test_what_cannot_be_predicted(tmp_path: Path, kept: Path, data: Path) -> Non
         ([tmp_path / "empty", data], "there is no checkpoint in it"),
         ([kept, strange], "none of the model's features: they are a, b (did you mean 'aa'?)"),
         ([kept, data, "--label", "yy"], "did you mean 'y'?"),
+        ([kept, data, "--to", data], "data.csv is what is read: name another file"),
+        ([kept, data, "--to", max(kept.glob("*.llsvm"))], "is what is read"),
     ]
     for given, complaint in cases:
         said = refused("predict", *given)
