@@ -49,6 +49,8 @@ class JsonLinesFile:
         if max_bytes < 1 or keep < 1:
             raise ValueError("max_bytes and keep must be at least 1")
         self.path = Path(path)
+        if self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
+            raise ValueError(f"{self.path}: a device or a pipe cannot be cut back; name a file")
         self.max_bytes = max_bytes
         self.keep = keep
         self._open()
@@ -111,7 +113,8 @@ class JsonLinesFile:
         self.flush()
         if not 0 <= written <= self.written:
             raise ValueError(
-                f"{self.path}: it has {self.written:,} bytes and cannot be cut to {written:,}"
+                f"{self.path}: it has {self.written:,} bytes and cannot be cut to {written:,}; "
+                "restore the file"
             )
         renamed = self._renamed()
         if written < self._start and written < renamed[0][0]:

@@ -112,6 +112,9 @@ class LineFile:
                 self.delimiter, len(codec.names) if isinstance(codec, CsvCodec) else None
             )
         self._codec = codec
+        #: Whether the last line had no end yet when it was taken; what comes now is its rest.
+        self._torn = bool(tail) and not tail.endswith(b"\n")
+        line -= self._torn
         self._reader = LineReader(stream, self.limit, quotes, offset, line, tail)
         self._inode = os.fstat(stream.file).st_ino if isinstance(stream, PlainStream) else 0
 
@@ -170,9 +173,13 @@ class LineFile:
             if not isinstance(self._codec, CsvCodec):
                 return None
             reader.quotes = Quotes(self.delimiter, len(self._codec.names))
-        taken = reader.take(most)
+        taken = reader.take(1 if self._torn else most)
         if taken is None:
             return None
+        if self._torn:
+            self._torn = False
+            raw = taken.raws[0] if taken.raws else taken.too_long[0][2]
+            return self._rest(reader.line, raw or b"")
         places = Places(self.path, None, taken.numbers)
         batch = self._codec.decode(taken.raws, places, self._position())
         for line, size, head in taken.too_long:
@@ -230,9 +237,17 @@ class LineFile:
         rejected = Rejected(place, "file truncated", detail, reader.pending)
         self._open(self.path)
         stream.close()
-        position = self._position()
+        return self._without_records([rejected])
+
+    def _rest(self, line: int, raw: bytes) -> Batch:
+        """Take what was written behind the end that a line did not have."""
+        detail = "its start was taken as a record before it was finished; follow files that grow"
+        rejected = Rejected(Place(self.path, None, line), "rest of a line", detail, raw)
+        return self._without_records([rejected] if raw.strip() else [])
+
+    def _without_records(self, rejected: list[Rejected]) -> Batch:
         keys: list[Any] | None = None if self.options["key"] is None else []
-        return Batch([], [], position, records=[], keys=keys, rejected=[rejected])
+        return Batch([], [], self._position(), records=[], keys=keys, rejected=rejected)
 
     def _position(self) -> Position:
         reader = self._reader

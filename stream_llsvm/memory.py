@@ -32,8 +32,9 @@ from stream_llsvm.kernels.mixer import (
 from stream_llsvm.kernels.pieces import PIECE
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, MANY, NAMED, VARIANCE
-from stream_llsvm.lanes import Rows, run_in_lanes
 from stream_llsvm.members.member import Member, Shape
+from stream_llsvm.rows import Rows
+from stream_llsvm.threads import run_on_threads
 
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
 _WORD = 8
@@ -267,7 +268,7 @@ class Memory:
             np.empty(n, dtype=np.int64) if likeliest is None else likeliest,
         )
         if threads > 1 and len(self.members) > 1:
-            run_in_lanes(self.state, self.scratch, self.plan, rows, threads)
+            run_on_threads(self.state, self.scratch, self.plan, rows, threads)
         else:
             run(self.state, self.scratch, self.plan, *rows)
 

@@ -116,9 +116,11 @@ def write(path: str | os.PathLike[str], payload: Mapping[str, object]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.filename == temporary:
+            error.filename = os.fspath(path)
         raise
     if os.name == "posix":  # elsewhere a folder cannot be opened, and need not be
         handle = os.open(folder, os.O_RDONLY)

@@ -206,8 +206,10 @@ class TestOnDisk:
             model_file.read(path)
         with pytest.raises(FileNotFoundError):
             model_file.read(tmp_path / "absent")
-        with pytest.raises(FileNotFoundError):
-            model_file.write(tmp_path / "no" / "folder", {})
+        absent = str(tmp_path / "no" / "folder")
+        with pytest.raises(FileNotFoundError) as raised:
+            model_file.write(absent, {})
+        assert raised.value.filename == absent, "and not that of the temporary file"
 
     def test_a_failure_leaves_the_old_file_and_nothing_else(self, tmp_path: Path) -> None:
         path = tmp_path / "model"

@@ -6,16 +6,19 @@ import sys
 from typing import Any
 
 from stream_llsvm.cli.mistakes import nearest
+from stream_llsvm.cli.telling import doubted, first_of
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 
 _ALARMING = ("no labels", "checkpoint failed")
+_JUDGED_FROM = 1_000  # records learned
 
 
 class Alarms:
     """An observer that prints a line for each event that is an alarm.
 
+    And one each for the first record that was rejected, and for a label that looks like a number.
     What happened before it is made, while the run was set up, is printed whatever it is: where
     the run goes on, and which checkpoints could not be read.
 
@@ -31,6 +34,7 @@ class Alarms:
     def __init__(self, engine: Engine, label: str | None) -> None:
         self._label = label
         self._fields: list[str] = []
+        self._rejected = self._many = False
         self._last: dict[str, Any] | None = None
         for event in engine.progress.events:
             self._say(event)
@@ -55,13 +59,29 @@ class Alarms:
             self._last = event
             if event["kind"] in _ALARMING:
                 self._say(event)
+        if engine.rejects.first and not self._rejected:
+            self._rejected = True
+            kept = "" if engine.rejects.letters else "; --dead-letters keeps them"
+            self._print(f"{first_of(engine.rejects)}{kept}")
+        if not self._many and engine.progress.counts["learned"] >= _JUDGED_FROM:
+            self._doubt_the_label(engine)
+
+    def _doubt_the_label(self, engine: Engine) -> None:
+        doubt = doubted(len(engine.progress.classes), engine.progress.counts["learned"])
+        if doubt is not None and not self._many:
+            self._many = True
+            self._print(doubt)
 
     def ended(self, engine: Engine, error: BaseException | None) -> None:
         """Say the rest."""
         self.turned(engine)
+        self._doubt_the_label(engine)
 
     def _say(self, event: dict[str, Any]) -> None:
         self._last = event
         like = nearest(self._label or "", self._fields) if event["kind"] == "no labels" else None
         hint = f"; did you mean {like!r}?" if like else ""
-        print(f"stream-llsvm: {event['kind']}: {event['text']}{hint}", file=sys.stderr, flush=True)
+        self._print(f"{event['kind']}: {event['text']}{hint}")
+
+    def _print(self, text: str) -> None:
+        print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)

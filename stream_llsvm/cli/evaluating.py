@@ -24,15 +24,14 @@ from stream_llsvm.cli.entrants import Entrant
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.peers import Labels
-from stream_llsvm.cli.places import check_file_place
+from stream_llsvm.cli.places import check_apart, check_file_place
 from stream_llsvm.cli.reporting import record, write_report
-from stream_llsvm.cli.telling import print_json
+from stream_llsvm.cli.telling import doubted, print_json
 from stream_llsvm.cli.whole_file import Contents, batches, look_through
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress as Scored
 
-_MANY = 20  # labels that occur once or twice each: a number, or an id
 _SCORES = ("accuracy", "kappa", "macro_f1", "log_loss")
 
 
@@ -53,6 +52,7 @@ def evaluate(
         raise MistakeError("evaluate reads its records several times: name a file, not -")
     if report is not None:
         check_file_place("--report", report)
+        check_apart("--report", report, [data])
     options = dict(given) | {"from": [data]}
     if "label" not in options and not is_svmlight(data, given):
         raise MistakeError("say which column is the label: --label name")
@@ -141,14 +141,9 @@ def _warm(entrant: Entrant, labels: Labels) -> None:
 
 def _warn(contents: Contents) -> None:
     """Say on stderr what looks as if it was not meant."""
-    labels = len(contents.labels)
-    if labels > _MANY and 2 * labels > contents.records - contents.unlabelled:
-        print(
-            f"stream-llsvm: {labels:,} labels in {contents.records:,} records: is the label a "
-            "class, and not a number or an id?",
-            file=sys.stderr,
-            flush=True,
-        )
+    doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
+    if doubt is not None:
+        print(f"stream-llsvm: {doubt}", file=sys.stderr, flush=True)
 
 
 def _print_table(title: str, rows: list[dict[str, Any]]) -> None:

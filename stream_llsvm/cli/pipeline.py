@@ -10,6 +10,7 @@ from typing import Any
 from stream_llsvm.cli.addresses import topic_of, topics_of
 from stream_llsvm.cli.mistakes import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import check_model
+from stream_llsvm.cli.places import places_of
 from stream_llsvm.cli.schema import NEEDED, SECTIONS, Key
 from stream_llsvm.cli.toml_lines import lines_of
 
@@ -44,7 +45,8 @@ class Pipeline:
             why = one_line(error).removeprefix(f"{path}: ")
             raise MistakeError(f"{path} cannot be read: {why}") from None
         except tomllib.TOMLDecodeError as error:
-            raise MistakeError(f"{path}: not TOML: {one_line(error)}") from None
+            hint = "" if path.suffix == ".toml" else f"; to learn its records: --from {path}"
+            raise MistakeError(f"{path}: not TOML: {one_line(error)}{hint}") from None
         self._lines = lines_of(text)
 
     def flag(self, name: str, section: str, key: str, value: Any) -> None:
@@ -79,6 +81,8 @@ class Pipeline:
                 self.wrong.append((0, f"{here}{name} is missing: say where records come from"))
         for section, given in self.settings.items():
             self._check(section, given)
+        if not self.wrong:
+            self._check_places()
         if self.wrong:
             raise MistakeError("\n".join(text for _, text in sorted(self.wrong)))
         return self.settings
@@ -107,6 +111,19 @@ class Pipeline:
             name = given.get("class", "CommitteeClassifier")
             for key, what in check_model(name, options):
                 self.add(section, key, what)
+
+    def _check_places(self) -> None:
+        """Note if a file or a topic would be written that is also read, or written twice."""
+        used = set() if self.path is None else places_of(str(self.path))
+        for section in ("source", "labels"):
+            for address in self.settings.get(section, {}).get("from", []):
+                used |= places_of(address)
+        for section, key in (("sink", "to"), ("dead_letters", "to"), ("model", "save")):
+            address = self.settings.get(section, {}).get(key)
+            places = set() if address is None else places_of(address)
+            if places & used:
+                self.add(section, key, f"{address} is used by this run already: name another")
+            used |= places
 
     def _check_labels(self, given: dict[str, Any]) -> None:
         """Note if no record would ever get its label."""

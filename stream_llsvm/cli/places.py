@@ -1,9 +1,12 @@
-"""Refuse a place where nothing can be written, before a stream has been learned in vain."""
+"""Refuse a place where nothing can or must be written, before a stream is learned in vain."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
+from stream_llsvm.cli.addresses import topics_of
 from stream_llsvm.cli.mistakes import MistakeError
 
 
@@ -19,3 +22,22 @@ def check_folder_place(flag: str, path: str) -> None:
     """Raise MistakeError if this is a file, and so cannot be a folder."""
     if Path(path).exists() and not Path(path).is_dir():
         raise MistakeError(f"{flag}: {path} is a file: name a folder")
+
+
+def check_apart(flag: str, path: str, read: Iterable[str]) -> None:
+    """Raise MistakeError if what is to be written is one of those that are read."""
+    if any(places_of(path) & places_of(other) for other in read):
+        raise MistakeError(f"{flag}: {path} is what is read: name another file")
+
+
+def places_of(address: str) -> set[str]:
+    """Return the file, or the topics, of an address; equal if they are one and the same.
+
+    Nothing, if several may use it: standard input, a device.
+    """
+    topics = topics_of(address)
+    if topics is not None:
+        return {f"{topics.servers}/{topic}" for topic in topics.topics}
+    if address == "-" or (Path(address).exists() and not Path(address).is_file()):
+        return set()
+    return {os.path.realpath(address)}

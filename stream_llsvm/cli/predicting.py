@@ -9,10 +9,13 @@ from typing import Any
 from stream_llsvm.cli.columns import column_names, first_records, is_svmlight
 from stream_llsvm.cli.endpoints import make_sink, make_source
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, nearest, one_line
+from stream_llsvm.cli.places import check_apart
 from stream_llsvm.cli.saved import read_saved
+from stream_llsvm.cli.telling import first_of
 from stream_llsvm.connectors.base import Batch, Result, Sink, SourceError
 from stream_llsvm.connectors.file_sink import as_json
 from stream_llsvm.engine.learner import Learner
+from stream_llsvm.engine.rejects import Rejects
 
 _MOST = 1_000
 
@@ -41,20 +44,23 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
     saved = read_saved(model)
     if not saved.model.features:
         raise MistakeError(f"{saved.path}: the model has not learned anything yet")
+    if to is not None:
+        check_apart("--to", to, [data, str(saved.path)])
     options = dict(given) | _left_out(saved.model.features, data, given)
     source = make_source(options | {"from": [data]})
     sink: Sink = StandardOutput() if to is None else make_sink({"to": to})
     learner = Learner(saved.model)
-    done = hits = labelled = rejected = 0
+    rejects = Rejects(None, 1.0)
+    done = hits = labelled = 0
     try:
         while not source.ended:
             batch = source.poll(_MOST, 1.0)
             if batch is None:
                 continue
-            results = _answers(learner, batch)
+            rejects.take(batch.rejected)
+            results = _answers(learner, batch, rejects)
             sink.write(results)
             done += len(results)
-            rejected += len(batch) - len(results) + len(batch.rejected)
             labelled += sum(one.label is not None for one in results)
             hits += sum(one.label is not None and one.label == one.prediction for one in results)
         sink.flush()
@@ -63,17 +69,20 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
     finally:
         source.close()
     sink.close()
+    if rejects.first:
+        print(f"stream-llsvm: {first_of(rejects)}", file=sys.stderr)
     share = f", {hits / labelled:.2%} of {labelled:,} labels right" if labelled else ""
-    print(f"{done:,} predicted, {rejected:,} rejected{share}", file=sys.stderr)
+    print(f"{done:,} predicted, {rejects.counts.total():,} rejected{share}", file=sys.stderr)
     return 0
 
 
-def _answers(learner: Learner, batch: Batch) -> list[Result]:
+def _answers(learner: Learner, batch: Batch, rejects: Rejects) -> list[Result]:
     nothing: list[Any] = [None] * len(batch)
     if batch.names is not None and batch.values is not None:
         answers = learner.block(batch.names, batch.values, nothing)
     else:
         answers = learner.records(batch.records or [], nothing)
+    rejects.refused(batch.places, answers.refused)
     keys = batch.keys or nothing
     rows = zip(batch.places, keys, batch.labels, answers.labels, answers.sure, strict=True)
     return [

@@ -1,4 +1,4 @@
-"""Tell how a run went: a closing table, or one JSON object."""
+"""Tell how a run went: a closing table, or one JSON object; and what looks wrong in it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,33 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+
+from stream_llsvm.engine.rejects import Rejects
+
+_MANY = 20  # labels that occur once or twice each: a number, or an id
+
+
+def doubted(labels: int, records: int) -> str | None:
+    """Return what to ask if hardly a label occurs twice.
+
+    Examples
+    --------
+    >>> doubted(1_499, 1_500)
+    '1,499 labels in 1,500 records: is the label a class, and not a number or an id?'
+
+    """
+    if labels <= _MANY or 2 * labels <= records:
+        return None
+    return (
+        f"{labels:,} labels in {records:,} records: is the label a class, and not a number or an "
+        "id?"
+    )
+
+
+def first_of(rejects: Rejects) -> str:
+    """Say of the first record that was rejected where it was, and why."""
+    first = rejects.first[0]
+    return f"the first that was rejected: {first.place}: {first.reason}: {first.detail}"
 
 
 def print_json(report: dict[str, Any]) -> None:

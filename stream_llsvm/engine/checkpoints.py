@@ -102,7 +102,7 @@ class Checkpoints:
             try:
                 payload = read(self.path(number))
             except (ModelFileError, OSError) as error:
-                skipped.append(f"{self.path(number)}: {error}")
+                skipped.append(str(error))  # which begins with the path
                 continue
             readable = True
             yield Found(number, payload, list(skipped))

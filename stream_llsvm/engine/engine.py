@@ -18,7 +18,6 @@ from stream_llsvm.connectors.base import (
     Batch,
     DeadLetters,
     Position,
-    Rejected,
     Result,
     Sink,
     Source,
@@ -104,6 +103,10 @@ class Engine:
         clock: Callable[[], float] = time.time,
         observers: Sequence[Observer] = (),
     ) -> None:
+        if not hasattr(source, "poll"):
+            raise TypeError(
+                f"the source has poll, as FileSource(path, label=...) has; got {source!r}"
+            )
         self.source, self.sink = source, sink
         self.learner = Learner(CommitteeClassifier() if model is None else model)
         self.progress = Progress(window, _detector(detector))
@@ -191,10 +194,7 @@ class Engine:
             else:
                 answers = self.learner.records(batch.records or [], batch.labels)
             seconds = time.perf_counter() - begin
-            self.rejects.take(
-                Rejected(batch.places[i], "refused by the model", why, b"")
-                for i, why in answers.refused.items()
-            )
+            self.rejects.refused(batch.places, answers.refused)
             self.progress.score(batch.labels, answers)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)

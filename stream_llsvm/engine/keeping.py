@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stream_llsvm.connectors.base import Rollback, transactional
+from stream_llsvm.connectors.base import Rollback, SourceError, transactional
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.learners.base import LocalClassifier
@@ -72,6 +73,16 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime
     engine.made = Made(found.number, at, records)
+    try:
+        _seek(engine, payload)
+    except (SourceError, ValueError) as error:
+        path = checkpoints.path(found.number)
+        raise EngineError(f"{error} ({path} stands there; another folder begins anew)") from None
+    engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+
+
+def _seek(engine: Engine, payload: Mapping[str, Any]) -> None:
+    """Bring the sources and what was written to where a checkpoint found them."""
     if engine.position is not None:
         engine.source.seek(engine.position)
     if engine.late is not None and payload["late"] is not None:
@@ -82,7 +93,6 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     for each, written in zip(_outputs(engine), payload["written"], strict=True):
         if isinstance(each, Rollback) and written is not None:
             each.truncate(written)
-    engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
 
 
 def _outputs(engine: Engine) -> tuple[object, object]:

@@ -69,8 +69,10 @@ class LateLabels:
         self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)
-        # Of the other labels' probabilities only the sum is known: it is shared evenly.
+        # Of the other labels' probabilities only the sum is known: it is shared evenly. A record
+        # that came before any label has none.
         others = max(1, len(progress.classes) - 1)
-        p = guess.sure if guess.prediction == label else (1 - guess.sure) / others
+        unsure = 0.0 if guess.prediction is None else (1 - guess.sure) / others
+        p = guess.sure if guess.prediction == label else unsure
         then = Answers([guess.prediction], np.array([guess.sure]), np.array([p]), refused)
         progress.score([label], then)

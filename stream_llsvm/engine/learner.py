@@ -35,6 +35,8 @@ class Learner:
     """A classifier, asked for each record and then taught it if it has a label."""
 
     def __init__(self, model: base.Classifier) -> None:
+        if isinstance(model, type) or not hasattr(model, "predict_proba_one"):
+            raise TypeError(f"the model is a classifier, such as SAPLClassifier(); got {model!r}")
         self.model = model
 
     def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from stream_llsvm.connectors.base import DeadLetters, Rejected
+from stream_llsvm.connectors.base import DeadLetters, Place, Rejected
 
 _SHOWN = 3
 _KEPT = 20
@@ -42,6 +42,10 @@ class Rejects:
                 self.first.append(each._replace(raw=b""))
         if listed and self.letters is not None:
             self.letters.write(listed)
+
+    def refused(self, places: Sequence[Place], why: Mapping[int, str]) -> None:
+        """Count and keep those of a batch that the model refused."""
+        self.take(Rejected(places[i], "refused by the model", text, b"") for i, text in why.items())
 
     def check(self, used: int) -> None:
         """Raise TooManyRejected if too few of all records could be used."""

@@ -230,6 +230,8 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         True
 
         """
+        if isinstance(others, base.Classifier):
+            raise TypeError("others are several models: model.merge([other])")
         return merge([self, *others], weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -138,7 +138,8 @@ class BlockModel(abc.ABC):
 
     def _make_scratch(self) -> None:
         # What a call with one row needs; making arrays costs more than the call.
-        self._scratch = np.zeros(max(1, self._width))
+        # A scaled row, and the scales side by side.
+        self._scratch = np.zeros(max(1, 3 * self._width))
         self._no_target = np.full(1, np.nan)
         self._one_target = np.zeros(1)
         self._one_importance = np.ones(1)

@@ -20,8 +20,11 @@ from stream_llsvm.members.member import Parts, Shape, Views
 #: eleven streams) and cost two thirds; one, the long step, comes within half a point.
 LADDER = (0.5, 5.0)
 #: Where |v|^2 is above so many times the mean |x|^2, passes over history drive an anchor no farther
-#: out: few anchors would drive each other out of the data.
-_OUTERMOST = 3.0
+#: out: few anchors would drive each other out of the data, and codes alone, without weights, are
+#: spoilt by what is far out when steps are long again.
+_OUTERMOST = 2.0
+#: What history has placed where it helps, live k-means follows at such a share of its pace.
+_PLACED_PACE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +109,8 @@ class Anchors(Stepping):
 
     def begin_settings(self, views: Views) -> None:
         """Fill in the settings of a live model."""
-        # What history has placed where it helps, live k-means must not soon draw back.
-        floor = self.cluster_floor * (0.1 if views["running"][kernel.PLACED] > 0 else 1)
+        placed = views["running"][kernel.PLACED] > 0
+        floor = self.cluster_floor * (_PLACED_PACE if placed else 1)
         # fmt: off
         views["settings"][:] = (
             self.sharpness, self.common_share, self.anchor_step, self.patience, 1.0,
@@ -174,8 +177,12 @@ class Anchors(Stepping):
         settings[kernel.STEPS :] *= left
         settings[kernel.ANCHOR_STEP] = self.rehearsed_step * left
         settings[kernel.PATIENCE] = 0
-        views["running"][kernel.PLACED] = self.supervised
         settings[kernel.AVERAGE_FLOOR] = self.rehearsed_floor
+        if self.supervised:
+            views["running"][kernel.PLACED] = 1
+            # An anchor of few visits would first follow live k-means at 1 / visits.
+            visits = views["facts"][kernel.VISITS, : int(views["running"][kernel.N_ANCHORS])]
+            np.maximum(visits, 1 / (_PLACED_PACE * self.cluster_floor), out=visits)
 
     def go_live(self, views: Views) -> None:
         """Learn as a stream again."""

@@ -117,7 +117,8 @@ def test_the_pace_is_kept() -> None:
         wait_for(lambda: running.records() > 0)
         begin, before = time.monotonic(), running.records()
         wait_for(lambda: running.records() >= before + 600)
-        assert 2.4 < time.monotonic() - begin < 15.0
+        # Three seconds, less the one that may be caught up with, and the age of what was shown.
+        assert 1.5 < time.monotonic() - begin < 15.0
 
 
 def test_a_taken_port_is_passed_over() -> None:

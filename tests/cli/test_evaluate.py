@@ -126,6 +126,7 @@ def test_mistakes_are_one_line(tmp_path: Path, data: Path) -> None:
         ([data, "--label", "yy"], "did you mean 'y'?"),
         ([data], "say which column is the label"),
         ([tmp_path / "none.csv", "--label", "y"], "there is no such file"),
+        ([data, *PLAIN, "--report", data], "data.csv is what is read: name another file"),
         (["-", "--label", "y"], "name a file"),
         ([tmp_path, "--label", "y"], "is a folder: name a file in it"),
         ([nameless, *PLAIN], "which format does it have? Give --format csv"),

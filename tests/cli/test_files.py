@@ -40,6 +40,19 @@ def test_predictions_are_the_models(tmp_path: Path, kept: Path) -> None:
     assert "of 50 labels right" in result.stderr
 
 
+def test_what_is_not_predicted_is_told(tmp_path: Path, kept: Path, data: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text(data.read_text() + "r400,1.0\nr401,1.0,red,up\n")
+    result = run("predict", kept, bad, "--label", "y")
+    assert result.exit_code == 0
+    first, count = result.stderr.splitlines()
+    assert first == (
+        f"stream-llsvm: the first that was rejected: {bad}:402: wrong number of fields: "
+        "2 instead of 4: b'r400,1.0'"
+    )
+    assert count.startswith("400 predicted, 2 rejected, ")
+
+
 def test_a_checkpoint_and_a_folder_predict_alike(tmp_path: Path, kept: Path, data: Path) -> None:
     last = max(kept.glob("*.llsvm"))
     to = tmp_path / "out.jsonl"
@@ -61,6 +74,8 @@ def test_what_cannot_be_predicted(tmp_path: Path, kept: Path, data: Path) -> Non
         ([tmp_path / "empty", data], "there is no checkpoint in it"),
         ([kept, strange], "none of the model's features: they are a, b (did you mean 'aa'?)"),
         ([kept, data, "--label", "yy"], "did you mean 'y'?"),
+        ([kept, data, "--to", data], "data.csv is what is read: name another file"),
+        ([kept, data, "--to", max(kept.glob("*.llsvm"))], "is what is read"),
     ]
     for given, complaint in cases:
         said = refused("predict", *given)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from stream_llsvm.cli.toml_lines import lines_of
-from tests.cli.support import csv_file, refused, told
+from tests.cli.support import csv_file, refused, started, told
 
 GOOD = """
 [source]
@@ -101,6 +102,48 @@ def test_each_mistake_is_named(
 ) -> None:
     text = GOOD.format(data=data).replace(*change)
     assert complaint in refused("run", written(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("sections", "where"),
+    [
+        ("[sink]\nto = '{data}'", "[sink] to: {data}"),
+        ("[sink]\nto = '{folder}/../{name}/data.csv'", "[sink] to: "),
+        ("[dead_letters]\nto = '{data}'", "[dead_letters] to: {data}"),
+        ("[model]\nsave = '{data}'", "[model] save: {data}"),
+        ("[model]\nsave = '{folder}/pipeline.toml'", "[model] save: "),
+        ("[sink]\nto = '{folder}/o'\n[dead_letters]\nto = '{folder}/o'", "[dead_letters] to: "),
+        ("[labels]\nfrom = '{folder}/l'\nkey = 'id'\nlabel = 'y'\n[sink]\nto = '{folder}/l'",
+         "[sink] to: "),
+    ],
+)  # fmt: skip
+def test_nothing_is_written_over_what_is_read_or_written(
+    tmp_path: Path, data: Path, sections: str, where: str
+) -> None:
+    before = data.read_bytes()
+    names = {"data": data, "folder": tmp_path, "name": tmp_path.name}
+    head = '[source]\nfrom = "{data}"\nlabel = "y"\nkey = "id"\n'
+    said = refused("run", written(tmp_path, (head + sections).format(**names)))
+    assert where.format(**names) in said
+    assert "is used by this run already: name another" in said
+    assert data.read_bytes() == before
+
+
+def test_a_topic_is_not_read_and_written() -> None:
+    given = ["run", "--label", "y", "--from", "kafka://localhost:1/a,b"]
+    said = refused(*given, "--to", "kafka://localhost:1/b")
+    assert "--to: kafka://localhost:1/b is used by this run already" in said
+
+
+def test_a_device_may_be_read_but_not_written(data: Path) -> None:
+    given = ["--from", "/dev/stdin", "--format", "csv", "--label", "y", "--key", "id"]
+    said = refused("run", "--from", data, *given[2:], "--to", "/dev/null")
+    assert "/dev/null: a device or a pipe cannot be cut back; name a file" in said
+    with data.open() as stdin:
+        process = started("run", *given, "--json", stdin=stdin)
+        out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert json.loads(out)["learned"] == 400
 
 
 def test_there_is_no_such_pipeline(tmp_path: Path) -> None:

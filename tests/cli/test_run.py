@@ -93,6 +93,39 @@ def test_rejected_records_are_kept_apart(tmp_path: Path, data: Path) -> None:
     assert [one["number"] for one in lines(letters)] == [402, 403]
 
 
+def test_the_first_that_was_rejected_is_told(tmp_path: Path, data: Path) -> None:
+    data.write_text(data.read_text() + "r400,1.0,red,up\nr401,1.0\n")
+    first = f"the first that was rejected: {data}:402: not a number: 'b': 'red'"
+    said = run(*arguments(data)).stderr.splitlines()
+    assert f"stream-llsvm: {first}; --dead-letters keeps them" in said
+    assert sum("the first that was rejected" in line for line in said) == 1
+    kept = run(*arguments(data, "--dead-letters", tmp_path / "bad.jsonl")).stderr.splitlines()
+    assert f"stream-llsvm: {first}" in kept
+
+
+def test_a_label_that_is_no_class_is_told_of(tmp_path: Path) -> None:
+    data = csv_file(tmp_path / "data.csv", 60)
+    result = run("run", "--from", data, "--label", "a", "--key", "id", "--ignore", "y")
+    assert result.exit_code == 0
+    assert "stream-llsvm: 60 labels in 60 records: is the label a class" in result.stderr
+    assert "is the label a class" not in run(*arguments(data)).stderr
+
+
+def test_what_a_run_cannot_go_on_with_names_the_checkpoint(tmp_path: Path, data: Path) -> None:
+    kept, to = tmp_path / "kept", tmp_path / "out.jsonl"
+    told(*arguments(data, "--checkpoints", kept, "--to", to))
+    whole = to.read_bytes()
+    to.unlink()
+    said = refused(*arguments(data, "--checkpoints", kept, "--to", to))
+    assert "out.jsonl: it has 0 bytes and cannot be cut to" in said
+    assert f"({max(kept.glob('*.llsvm'))} stands there; another folder begins anew)" in said
+    to.write_bytes(whole)
+    csv_file(data, 100)
+    said = refused(*arguments(data, "--checkpoints", kept, "--to", to))
+    assert "data.csv: it is shorter than it was" in said
+    assert "another folder begins anew" in said
+
+
 def test_a_run_of_mostly_bad_records_fails(tmp_path: Path) -> None:
     data = csv_file(tmp_path / "data.csv", 120)
     data.write_text(data.read_text() + "oops\n" * 400)
@@ -108,7 +141,7 @@ def test_how_many_may_be_bad_can_be_said(tmp_path: Path) -> None:
     result = run(*arguments(data, "--max-batch", 50, "--max-rejected-ratio", "0.2"))
     assert result.exit_code == 1
     assert "more than max_rejected_ratio=0.2 allows. The first: " in result.stderr
-    assert result.stderr.count("wrong number of fields") == 3
+    assert result.stderr.partition("The first: ")[2].count("wrong number of fields") == 3
     assert told(*arguments(data, "--max-rejected-ratio", "0.25"))["learned"] == 300
 
 
@@ -147,6 +180,12 @@ def test_what_cannot_be_run_is_one_line(tmp_path: Path, data: Path) -> None:
         told_ = refused("run", *given)
         assert complaint in told_
         assert len(told_.splitlines()) == 1
+
+
+def test_a_file_of_records_is_no_pipeline(data: Path) -> None:
+    said = refused("run", data)
+    assert "data.csv: not TOML: " in said
+    assert said.endswith(f"; to learn its records: --from {data}\n")
 
 
 def test_a_wrong_broker_is_one_line(tmp_path: Path) -> None:

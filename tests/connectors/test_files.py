@@ -176,6 +176,35 @@ def test_nothing_but_a_header(tmp_path: Path, text: str) -> None:
     assert empty.poll(10, 0.0) is None and empty.ended
 
 
+@pytest.mark.parametrize("key", [None, "a"])
+@pytest.mark.parametrize(
+    ("more", "rest"), [(b"ght,up\n", b"ght,up"), (b"\n", None), (b"\r\n", None), (b"8,do", b"8,do")]
+)
+def test_what_is_added_to_a_line_that_was_taken_is_no_record(
+    tmp_path: Path, more: bytes, rest: bytes | None, key: str | None
+) -> None:
+    """Even if it looks like one: of two columns, any line with a comma in it does."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,y\n1,up\n2,u")
+    first = source(path, key=key)
+    batches = drained(first)
+    assert [label for batch in batches for label in batch.labels] == ["up", "u"]
+    with path.open("ab") as file:
+        file.write(more + (b"3,down\n" if more.endswith(b"\n") else b""))
+    again = source(path, key=key)
+    again.seek(first.position)
+    batches = drained(again)
+    rejected = [one for batch in batches for one in batch.rejected]
+    assert [(one.place.number, one.reason, one.raw) for one in rejected] == (
+        [] if rest is None else [(3, "rest of a line", rest)]
+    )
+    records = [(label, place.number) for _, (_, label), place in flat(batches)[0]]
+    assert records == ([("down", 4)] if more.endswith(b"\n") else [])
+    third = source(path, key=key)
+    third.seek(again.position)
+    assert drained(third) == []
+
+
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "jsonl.zst", "svmlight"])
 def test_empty_files(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"empty.{suffix}"

@@ -54,7 +54,8 @@ def test_a_damaged_one_is_passed_over_and_named(tmp_path: Path, damage: str) -> 
     found = newest(tmp_path)
     assert found.payload == {"i": 1}
     assert len(found.skipped) == 1
-    assert last.name in found.skipped[0]
+    assert found.skipped[0].startswith(f"{last}: ")
+    assert found.skipped[0].count(last.name) == 1
 
 
 def test_when_none_can_be_read_nothing_is_begun_anew(tmp_path: Path) -> None:

@@ -152,6 +152,18 @@ def test_labels_that_come_later_are_joined_by_key() -> None:
     assert report["waiting"]["records"] == 0
 
 
+def test_a_record_that_came_before_any_label_is_scored_as_unpredicted() -> None:
+    """Nobody had given its label any probability: it costs what the first of any stream costs."""
+    data = rows(2)
+    late = [{"id": r["id"], "y": r["y"]} for r in data]
+    first = Engine(source(data[:1]), model()).run()
+    data = [{k: v for k, v in r.items() if k != "y"} for r in data]
+    report = Engine(source(data), model(), labels=source(late), waiting=Waiting(500)).run()
+    assert report["learned"] == 2
+    losses = [one["scores"]["cumulative"]["log_loss"] for one in (first, report)]
+    assert losses[1] == losses[0] > 30
+
+
 def test_rejected_records_are_counted_and_kept() -> None:
     class Poisoned(ListSource):
         def poll(self, max_records: int, timeout: float) -> Batch | None:
@@ -223,6 +235,14 @@ def test_what_goes_wrong_in_a_source_is_raised_by_the_run() -> None:
 
     with pytest.raises(OSError, match="cable"):
         Engine(Broken([], "y"), model()).run()
+
+
+@pytest.mark.parametrize("given", [("data.csv",), (ListSource([], "y"), "sapl")])
+def test_what_is_no_source_or_no_model_is_told_at_once(given: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError, match=repr(given[-1])):
+        Engine(*given)
+    with pytest.raises(TypeError, match=r"such as SAPLClassifier\(\)"):
+        Engine(ListSource([], "y"), type(model()))  # type: ignore[arg-type]
 
 
 def test_stop_ends_a_run_that_would_wait_for_ever() -> None:

@@ -1,4 +1,7 @@
-"""Budgeted Pegasos as a classifier: what only it does. For all guests: test_guests.py."""
+"""Budgeted Pegasos as a classifier: what only it does.
+
+What any optional member must do: test_optional_members.py.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from stream_llsvm import (
 )
 from stream_llsvm.kernels.budget import run as kernel
 from tests.learners.support import accuracy, records, sound, taught
-from tests.learners.test_guests import arrays
+from tests.learners.test_optional_members import arrays
 
 
 def test_a_stream_of_any_length_takes_no_more_memory() -> None:

@@ -1,4 +1,7 @@
-"""L3-SVM as a classifier: what only it does. What any guest must do is in test_guests.py."""
+"""L3-SVM as a classifier: what only it does.
+
+What any optional member must do: test_optional_members.py.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from river import datasets, evaluate, metrics
 from stream_llsvm import L3SVMClassifier
 from stream_llsvm.kernels.landmarks import run as kernel
 from tests.learners.support import small
-from tests.learners.test_guests import LANDMARK_WAYS, arrays
+from tests.learners.test_optional_members import LANDMARK_WAYS, arrays
 
 
 @pytest.mark.parametrize(

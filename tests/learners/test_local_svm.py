@@ -1,4 +1,7 @@
-"""Local SVMs as classifiers: what only they do. What any guest must do is in test_guests.py."""
+"""Local SVMs as classifiers: what only they do.
+
+What any optional member must do: test_optional_members.py.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from river import datasets, evaluate, metrics
 
 from stream_llsvm import LocalSVMClassifier
 from stream_llsvm.kernels.local import run as kernel
-from tests.learners.test_guests import arrays
+from tests.learners.test_optional_members import arrays
 from tests.oracle_compare import stream
 
 

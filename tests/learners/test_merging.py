@@ -298,6 +298,8 @@ def test_other_kinds_and_options_are_refused() -> None:
     many = taught(CommitteeClassifier(threads=2), records(50))
     twin = taught(CommitteeClassifier(), records(50))
     assert everything(many.merge([twin])) == everything(many)
+    with pytest.raises(TypeError, match=r"several models: model.merge\(\[other\]\)"):
+        LLSVMClassifier().merge(LLSVMClassifier())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
 from stream_llsvm.kernels.numbers.blend import blend, follow_losses
 from stream_llsvm.kernels.pegasos.losses import EPSILON_INSENSITIVE, curvature_of, push_of
+from stream_llsvm.kernels.run import MODEL_LAYOUT
 from stream_llsvm.kernels.run import SEEN as RECORDS
 from stream_llsvm.kernels.scaling import (
     CENTRE,
@@ -56,9 +57,12 @@ from stream_llsvm.kernels.scaling import (
     INVERSE,
     RAW_CLIP,
     STATISTICS,
+    is_due,
     observe,
     observe_row,
+    put_side_by_side,
     scale_row,
+    scale_settled,
 )
 from stream_llsvm.kernels.state import (
     FIRST_SECTION,
@@ -76,7 +80,8 @@ FARTHEST = 8.0
 # The rows of the plan: the model, its anchors, and what is known of the target and the experts.
 _MODEL, _ANCHORS, _NUMBERS = range(3)
 # Of row 0's sections.
-_COUNTERS, _STATISTICS, _Z = 0, 1, 7
+_COUNTERS, _STATISTICS, _Z, _SCALES = 0, 1, 7, 20
+assert (MODEL_LAYOUT[_Z][0], MODEL_LAYOUT[_SCALES][0]) == ("z", "scales")
 
 LAYOUT = (
     ("epsilon", "f8", (1,), "state"),
@@ -111,6 +116,7 @@ def run_numbers(
     counters = doubles(state, o[_COUNTERS], 4)
     statistics = doubles(state, o[_STATISTICS], (width, STATISTICS))
     scaled_row = floats(scratch, o[_Z], width)
+    scales = doubles(scratch, o[_SCALES], (2, width))
     o = row[FIRST_SECTION:]
     settings = doubles(state, o[0], STEPS + rungs)
     running = doubles(state, o[1], 8)
@@ -138,13 +144,21 @@ def run_numbers(
     push, step, etas = sums[0], sums[1], sums[2]
     averaged, common = experts == 2 * rungs, machines > n_all
     scaling, sparse = plan[_MODEL, STANDARDIZE] == 1, starts.size > 0
+    dense = not sparse and at_all.size == 0
+    laid_out = settled = False
     farthest = FARTHEST if scaling else RAW_CLIP
     d = 0 if sparse or targets.size == 0 else values.size // targets.size
     for q in range(targets.size):
         begin, end = (starts[q], starts[q + 1]) if sparse else (q * d, (q + 1) * d)
         raw, at = values[begin:end], at_all[begin:end] if sparse else at_all
         x = scaled_row[: raw.size]
-        scale_row(statistics, scaling, raw, at, x)
+        if dense and scaling and not laid_out:
+            settled = put_side_by_side(statistics[: raw.size], scales)
+            laid_out = True
+        if settled:
+            scale_settled(scales, scaling, raw, x)
+        else:
+            scale_row(statistics, scaling, raw, at, x)
         x_norm = np.float32(0)
         for i in range(x.size):
             x_norm += x[i] * x[i]
@@ -171,7 +185,9 @@ def run_numbers(
         counters[RECORDS] += 1
         running[SEEN] += 1
         if scaling:
-            observe_row(statistics, counters[RECORDS], raw, at)
+            if is_due(counters[RECORDS]) or not settled:
+                observe_row(statistics, counters[RECORDS], raw, at)
+                laid_out = False
             observe(target, 0, targets[q], counters[RECORDS], True)
         y = standing(target, scaling, targets[q])
         follow_losses(losses, running[SEEN], out, y, farthest, importance[q])

@@ -33,11 +33,12 @@ from stream_llsvm.kernels.scaling import (
     COUNT,
     INVERSE,
     STATISTICS,
-    YOUNG,
     is_due,
     observe,
     observe_row,
+    put_side_by_side,
     scale_row,
+    scale_settled,
 )
 
 
@@ -71,14 +72,22 @@ def run(
     sparse = starts.size > 0
     numbers = loss >= EPSILON_INSENSITIVE
     scaled = plan[STANDARDIZE] == 1
-    settled = False  # whether the scales only look at the records that are due
+    scales = scratch[width : 3 * width].reshape(2, width)
+    dense = not sparse and at_all.size == 0
+    laid_out = settled = False
     n = targets.size
     d = 0 if sparse or n == 0 else values.size // n
     for q in range(n):
         begin, end = (starts[q], starts[q + 1]) if sparse else (q * d, (q + 1) * d)
         raw, at = values[begin:end], at_all[begin:end] if sparse else at_all
         z = scratch[: raw.size]
-        scale_row(statistics, scaled, raw, at, z)
+        if dense and scaled and not laid_out:
+            settled = put_side_by_side(statistics[: raw.size], scales)
+            laid_out = True
+        if settled:
+            scale_settled(scales, scaled, raw, z)
+        else:
+            scale_row(statistics, scaled, raw, at, z)
         score = out[q]
         score_row(weights, bias, scale, z, at, score)
         y = targets[q]
@@ -88,10 +97,9 @@ def run(
             spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
-            due = is_due(head[SEEN])
-            if scaled and (due or not settled):
+            if scaled and (is_due(head[SEEN]) or not settled):
                 observe_row(statistics, head[SEEN], raw, at)
-                settled = n > 1 and not sparse and all_settled(statistics[: raw.size])
+                laid_out = False
             if numbers and scaled:
                 observe(target, 0, y, head[SEEN], True)
                 y = (y - target[0, CENTRE]) * target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
@@ -103,15 +111,6 @@ def run(
                     step(plan, head, scale, norm, bias, weights, slope_bias, slope)
         if numbers:
             score[0] = centre + spread * score[0]
-
-
-@kernel
-def all_settled(statistics: Array) -> bool:
-    """Whether every feature has been seen so often that it looks at one record in eight."""
-    for i in range(statistics.shape[0]):  # noqa: SIM110  # numba knows no generators
-        if statistics[i, COUNT] < YOUNG:
-            return False
-    return True
 
 
 @kernel

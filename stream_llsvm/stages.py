@@ -1,21 +1,15 @@
-"""Members side by side on several cores: the same result to the bit.
+"""What may be done when, with members side by side, so that the result is the same to the bit.
 
 Members know neither each other nor the mixer. A chunk of rows is prepared, given to every member,
 and finished, which is where the mixer answers and learns. Each thread takes whatever may be done
 next, the dearest member first. A member may go on to the next chunk while others are still at this
 one, and the mixer follows; only where it is decided who sleeps do all wait for it. The ferns, which
 draw their questions by the memory's metric, come after it, and several memories one by one.
-
-The kernels release the interpreter's lock: plain threads are enough.
 """
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
 from threading import Condition, get_ident
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +17,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.run import MODEL_LAYOUT, OF_A_CHUNK, chunk_rows, run
 from stream_llsvm.kernels.sleep import TERM
+from stream_llsvm.rows import Rows
 
 Plan = NDArray[np.int64]
 # Stages: members have their numbers, from 1 on.
@@ -30,33 +25,6 @@ _PREPARE, _FINISH = 0, -1
 # Of several memories the last leaves the metric that the ferns read.
 _SHARE_A_METRIC = (at.MEMORY_KIND, at.FERNS_KIND)
 _NAMES = [name for name, *_ in MODEL_LAYOUT]
-
-
-class Rows(NamedTuple):
-    """What the kernel takes beside a model: rows, their labels, and where the answers go."""
-
-    values: NDArray[np.float64]
-    columns: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    importance: NDArray[np.float64]
-    proba: NDArray[np.float64]
-    likeliest: NDArray[np.int64]
-
-    def part(self, begin: int, end: int) -> Rows:
-        """Return some of the rows."""
-        if self.starts.size > 0:
-            first, last = self.starts[begin], self.starts[end]
-            values, columns = self.values[first:last], self.columns[first:last]
-            starts = self.starts[begin : end + 1] - first
-        else:
-            d = self.values.size // self.labels.size
-            values, columns, starts = self.values[begin * d : end * d], self.columns, self.starts
-        rows = slice(begin, end)
-        return Rows(
-            values, columns, starts, self.labels[rows], self.importance[rows], self.proba[rows],
-            self.likeliest[rows],
-        )  # fmt: skip
 
 
 class _Place:
@@ -74,7 +42,7 @@ class _Place:
         self.decided = False
 
 
-class _Work:
+class Work:
     """A batch of rows, and which stages have done how many chunks of it."""
 
     def __init__(
@@ -100,7 +68,7 @@ class _Work:
         self.changed = Condition()
 
     def run(self) -> None:
-        """Do what there is to do, until all is done."""
+        """Do what there is to do, until all is done; on as many threads as call it."""
         with self.changed:
             try:
                 while (stage := self._next()) is not None:
@@ -165,22 +133,6 @@ class _Work:
         self.begin = end
 
 
-def run_in_lanes(
-    state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows, threads: int
-) -> None:
-    """Do what ``kernels.run.run`` does, on so many threads."""
-    work = _Work(state, scratch, plan, rows)
-    threads = min(threads, len(plan))  # a thread a member, and one for what comes before and after
-    others = [_helpers(threads).submit(work.run) for _ in range(threads - 1)]
-    try:
-        work.run()
-    finally:
-        begun = [other for other in others if not other.cancel()]  # what has not has nothing to do
-        wait(begun)
-    for other in begun:
-        other.result()
-
-
 def _single_stage(plan: Plan, stage: int, member: int = 0) -> Plan:
     """Return the plan of one stage, or of one member."""
     own = plan.copy()
@@ -195,14 +147,3 @@ def _elsewhere(plan: Plan) -> Plan:
         here, there = (at.FIRST_SECTION + _NAMES.index(n) for n in (name, f"other_{name}"))
         own[0, here] = plan[0, there]
     return own
-
-
-@cache
-def _helpers(threads: int) -> ThreadPoolExecutor:
-    """Threads beside the caller's own; made once, since they only wait between calls."""
-    return ThreadPoolExecutor(threads - 1, thread_name_prefix="stream_llsvm")
-
-
-# A process that was forked has none of its parent's threads, and would wait for them for ever.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_helpers.cache_clear)

@@ -1,6 +1,6 @@
-"""Guests, members that no committee has unasked: what any of them must do, however records come.
+"""Members that a committee has only if asked for: what any of them must do, however records come.
 
-A further guest is a line in GUESTS and, in the tests of its own, what only it does.
+A further one is an entry in OPTIONAL and, in the tests of its own, what only it does.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Options = dict[str, Any]
 Own = dict[str, NDArray[Any]]
 
 
-class Guest(NamedTuple):
-    """A classifier made of one guest, and that guest as a committee's member."""
+class OptionalMember(NamedTuple):
+    """A classifier that is one such member, and that member as a committee's."""
 
     kind: type[LocalClassifier]
-    member: str
+    name: str
     #: Options, each of which is another way to learn.
     ways: dict[str, Options]
     #: Ways in which it is linear or smooth as long as the same part of it answers.
@@ -70,8 +70,8 @@ BUDGET_WAYS: dict[str, Options] = {
     "logistic": {"loss": "logistic", "multiclass": "crammer_singer"},
 }
 
-GUESTS = {
-    "local": Guest(
+OPTIONAL = {
+    "local": OptionalMember(
         LocalSVMClassifier,
         "local:80",
         {
@@ -103,7 +103,7 @@ GUESTS = {
             "an effort below 0": ("effort", 0, -1.0),
         },
     ),
-    "landmarks": Guest(
+    "landmarks": OptionalMember(
         L3SVMClassifier,
         "landmarks:6",
         LANDMARK_WAYS,
@@ -123,7 +123,7 @@ GUESTS = {
             "nan in a weight": ("weights", (0, 0, 0, 0, 0), np.nan),
         },
     ),
-    "budget": Guest(
+    "budget": OptionalMember(
         BudgetedPegasosClassifier,
         "pegasos:25",
         BUDGET_WAYS,
@@ -142,18 +142,18 @@ GUESTS = {
         },
     ),
 }
-#: Each guest between members of other kinds.
-COMPANIES = {name: ("anchors:5", guest.member, "ferns:6") for name, guest in GUESTS.items()} | {
-    "all of them": ("anchors:5", *(guest.member for guest in GUESTS.values()), "memory:60")
+#: Each of them between members of other kinds.
+COMMITTEES = {kind: ("anchors:5", member.name, "ferns:6") for kind, member in OPTIONAL.items()} | {
+    "all of them": ("anchors:5", *(member.name for member in OPTIONAL.values()), "memory:60")
 }
 
 
 def _each(part: str) -> list[Any]:
-    """One case for each of a guest's ways, or of what is impossible in it."""
+    """One case for each of a member's ways, or of what is impossible in it."""
     return [
-        pytest.param(guest, value, id=f"{name}, {way}")
-        for name, guest in GUESTS.items()
-        for way, value in getattr(guest, part).items()
+        pytest.param(member, value, id=f"{kind}, {way}")
+        for kind, member in OPTIONAL.items()
+        for way, value in getattr(member, part).items()
     ]
 
 
@@ -161,9 +161,9 @@ def arrays(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return stream(7, n, 4, 3, missing=0.05)
 
 
-def test_each_guest_is_tested_here() -> None:
-    hosts = {member.kind for member in CommitteeClassifier()._members()}
-    assert len(GUESTS) == len(set(KERNELS) - hosts)
+def test_each_optional_member_is_tested_here() -> None:
+    always = {member.kind for member in CommitteeClassifier()._members()}
+    assert len(OPTIONAL) == len(set(KERNELS) - always)
 
 
 def same_thrice(models: Any, path: Path) -> None:
@@ -182,18 +182,20 @@ def same_thrice(models: Any, path: Path) -> None:
     assert everything(one) == everything(block) == everything(read)
 
 
-@pytest.mark.parametrize(("guest", "options"), _each("ways"))
-def test_rows_blocks_and_files_are_the_same(guest: Guest, options: Options, tmp_path: Path) -> None:
-    same_thrice([small(guest.kind, **options) for _ in range(3)], tmp_path / "model")
+@pytest.mark.parametrize(("member", "options"), _each("ways"))
+def test_rows_blocks_and_files_are_the_same(
+    member: OptionalMember, options: Options, tmp_path: Path
+) -> None:
+    same_thrice([small(member.kind, **options) for _ in range(3)], tmp_path / "model")
 
 
-@pytest.mark.parametrize("members", COMPANIES.values(), ids=COMPANIES)
+@pytest.mark.parametrize("members", COMMITTEES.values(), ids=COMMITTEES)
 def test_in_a_committee_too(members: tuple[str, ...], tmp_path: Path) -> None:
     same_thrice([CommitteeClassifier(members=members) for _ in range(3)], tmp_path / "model")
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-@pytest.mark.parametrize("members", COMPANIES.values(), ids=COMPANIES)
+@pytest.mark.parametrize("members", COMMITTEES.values(), ids=COMMITTEES)
 def test_on_several_cores_too(members: tuple[str, ...], threads: int) -> None:
     X, y = arrays(900)
     one, many = (CommitteeClassifier(members=members, threads=t) for t in (1, threads))
@@ -201,11 +203,11 @@ def test_on_several_cores_too(members: tuple[str, ...], threads: int) -> None:
     assert everything(one) == everything(many)
 
 
-@pytest.mark.parametrize("name", GUESTS)
-def test_a_member_learns_what_it_would_learn_alone(name: str) -> None:
+@pytest.mark.parametrize("kind", OPTIONAL)
+def test_a_member_learns_what_it_would_learn_alone(kind: str) -> None:
     X, y = arrays(500)
-    together = CommitteeClassifier(members=COMPANIES[name])
-    alone = CommitteeClassifier(members=(GUESTS[name].member,))
+    together = CommitteeClassifier(members=COMMITTEES[kind])
+    alone = CommitteeClassifier(members=(OPTIONAL[kind].name,))
     for model in (together, alone):
         model.learn_many(X, y)
     assert together._memory is not None and alone._memory is not None
@@ -215,36 +217,36 @@ def test_a_member_learns_what_it_would_learn_alone(name: str) -> None:
             assert np.array_equal(view, expected[section]), section
 
 
-@pytest.mark.parametrize("guest", GUESTS.values(), ids=GUESTS)
-def test_it_says_and_learns_nothing_while_it_sleeps(guest: Guest) -> None:
+@pytest.mark.parametrize("member", OPTIONAL.values(), ids=OPTIONAL)
+def test_it_says_and_learns_nothing_while_it_sleeps(member: OptionalMember) -> None:
     X, y = arrays(300)
-    model = CommitteeClassifier(members=("anchors:1", guest.member))
+    model = CommitteeClassifier(members=("anchors:1", member.name))
     model.learn_many(X, y)
     assert model._memory is not None
     model._memory.views(0)["members"][AWAKE, 1] = 0
     before = {name: view.copy() for name, view in model._memory.views(2).items()}
     explained = model.explain_one({0: 0.5, 1: 0.5})
-    assert explained.members[guest.member] == 0 and explained.voters == []
+    assert explained.members[member.name] == 0 and explained.voters == []
     model.learn_one({0: 0.5, 1: 0.5}, 1)
     model.learn_many(X[:20], y[:20])
     for name, view in model._memory.views(2).items():
         assert np.array_equal(view, before[name], equal_nan=True), name
 
 
-def _asked(guest: Guest, model: LocalClassifier, x: dict[Any, Any]) -> tuple[Any, ...]:
+def _asked(member: OptionalMember, model: LocalClassifier, x: dict[Any, Any]) -> tuple[Any, ...]:
     """Return which part of it answers, and whether the mixer cut its answer off."""
     model.predict_one(x)
     assert model._memory is not None
     whole = model._memory.views(0)
-    return guest.answering(model._memory.views(1)), bool((np.abs(whole["normal"]) >= 4).any())
+    return member.answering(model._memory.views(1)), bool((np.abs(whole["normal"]) >= 4).any())
 
 
-@pytest.mark.parametrize(("guest", "options"), _each("smooth"))
-def test_weights_are_slopes(guest: Guest, options: Options) -> None:
+@pytest.mark.parametrize(("member", "options"), _each("smooth"))
+def test_weights_are_slopes(member: OptionalMember, options: Options) -> None:
     """As far as the same neighbours or cluster answer, and the mixer does not clip them."""
     X, y = stream(0, 600, 4, 3)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model = small(guest.kind, standardize=False, **options)
+    model = small(member.kind, standardize=False, **options)
     model.learn_many(X, y)
     checked = 0
     for row in X[:60]:
@@ -253,7 +255,7 @@ def test_weights_are_slopes(guest: Guest, options: Options) -> None:
         explained = model.explain_one(x, label)
         for i in range(4):
             moved = [x | {i: x[i] + s * 1e-3} for s in (1, -1)]
-            if any(_asked(guest, model, m) != _asked(guest, model, x) for m in moved):
+            if any(_asked(member, model, m) != _asked(member, model, x) for m in moved):
                 continue
             up, down = (model.decision_function_one(m)[label] for m in moved)
             assert (up - down) / 2e-3 == pytest.approx(
@@ -263,10 +265,10 @@ def test_weights_are_slopes(guest: Guest, options: Options) -> None:
     assert checked > 20
 
 
-@pytest.mark.parametrize("guest", GUESTS.values(), ids=GUESTS)
-def test_a_stream_of_any_length_takes_no_more_memory(guest: Guest) -> None:
+@pytest.mark.parametrize("member", OPTIONAL.values(), ids=OPTIONAL)
+def test_a_stream_of_any_length_takes_no_more_memory(member: OptionalMember) -> None:
     X, y = arrays(3_000)
-    model = small(guest.kind)
+    model = small(member.kind)
     model.learn_many(X, y)
     assert model._memory is not None
     memory = model._memory
@@ -277,9 +279,11 @@ def test_a_stream_of_any_length_takes_no_more_memory(guest: Guest) -> None:
     assert before == (memory.n_bytes, len(memory.state), len(memory.scratch))
 
 
-@pytest.mark.parametrize(("guest", "change"), _each("impossible"))
-def test_what_is_impossible_is_refused(guest: Guest, change: tuple[str, Any, float]) -> None:
-    model = taught(small(guest.kind), records(100))
+@pytest.mark.parametrize(("member", "change"), _each("impossible"))
+def test_what_is_impossible_is_refused(
+    member: OptionalMember, change: tuple[str, Any, float]
+) -> None:
+    model = taught(small(member.kind), records(100))
     from_payload(dict(model._payload()))
     with pytest.raises(ModelFileError):
         from_payload(changed(model, 1, *change))
