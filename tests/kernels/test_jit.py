@@ -5,6 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
+from stream_llsvm.kernels.jit import kernel
+from tests.kernels.alone import alone
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ROOT / "stream_llsvm" / "kernels"
@@ -67,3 +75,22 @@ def test_such_a_call_is_found() -> None:
         "from stream_llsvm.kernels import linear\nlinear.scores_of(1)",
     ):
         assert list(_called(ast.parse(code), inner))
+
+
+@alone
+@kernel
+def allocates(x: Any) -> Any:
+    return np.zeros(x.size).sum()
+
+
+@alone
+@kernel
+def copies(x: Any) -> None:
+    x[1:] = x[:-1]
+
+
+@pytest.mark.parametrize("function", [allocates, copies])
+def test_a_kernel_that_would_allocate_does_not_compile(function: Any) -> None:
+    """Nobody would give the memory back: references are not counted."""
+    with pytest.raises(NumbaError, match="NRT required|Only accept returning"):
+        function(np.ones(3))
