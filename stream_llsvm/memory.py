@@ -52,6 +52,16 @@ def _places(words: int, scores: int) -> int:
     return 1 << max(0, min(most, _MOST_FORETOLD).bit_length() - 1)
 
 
+def _on_lines(words: int) -> NDArray[np.float64]:
+    """Return zeros that begin where a line of the processor's cache does, as sections do.
+
+    Numpy's own begin anywhere: each vector would lie in two lines, and be read in twice the time.
+    """
+    zeros = np.zeros(words + _CACHE_LINE)
+    first = -zeros.ctypes.data // _WORD % _CACHE_LINE
+    return zeros[first : first + words]
+
+
 def columns_of(n_classes: int) -> int:
     """Return how many scores an expert gives: two classes share one."""
     return 1 if n_classes <= 2 else n_classes
@@ -169,12 +179,14 @@ class Memory:
         return _WORD * sum(self._words.values())
 
     def allocate(self, state: NDArray[np.float64] | None = None) -> None:
-        """Make the arrays: zeros, or the state given, and scratch."""
-        self.state = np.zeros(self.n_words) if state is None else state
+        """Make the arrays: zeros, or a copy of the state given, and scratch."""
+        self.state = _on_lines(self.n_words)
+        if state is not None:
+            self.state[:] = state
         self._make_scratch()
 
     def _make_scratch(self) -> None:
-        self.scratch = np.zeros(self._words["scratch"])
+        self.scratch = _on_lines(self._words["scratch"])
         self._ready = False
         self._keeps = bool(self.plan[0, at.KEEP])
         self._last = self._last_flat = np.zeros(0)  # the last single row, and the view that is run
@@ -395,7 +407,6 @@ class Memory:
         foretold = state.pop("foretold")
         self.__dict__.update(state)
         # joblib's workers share a file that nobody may write; a model is its own.
-        self.state = np.require(self.state, requirements=["C", "W", "E"])
         self.plan = np.require(self.plan, requirements=["C", "W", "E"])
-        self._make_scratch()
+        self.allocate(self.state)
         self.recall(foretold)
