@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import linear, pieces
-from stream_llsvm.kernels.pieces import PIECE
+from stream_llsvm.kernels import linear, piece_loops, pieces
+from stream_llsvm.kernels.piece_loops import AT_ONCE, PIECE
 from stream_llsvm.kernels.scaling import MANY
 from tests.kernels.alone import alone
 from tests.oracle import Oracle
@@ -61,6 +61,18 @@ def test_pieces_are_the_row_without_some_zeros(width: int, seed: int, share: flo
     assert packed.size < x.size
 
 
+def test_taking_whole_pieces_is_numpys() -> None:
+    x = _mostly_zero(784 + 3, 4)
+    x[16:32] = -0.0
+    x[784:] = 1
+    packed, places = np.zeros(784, dtype=np.float32), np.zeros(49, dtype=np.int64)
+    n = piece_loops.take_whole_pieces(x, packed, places)
+    taken, their_places = _taken(x)
+    assert n == their_places.size - 1
+    assert places[:n].tolist() == their_places[:n].tolist()
+    assert packed[: n * PIECE].tolist() == taken[: n * PIECE].tolist()
+
+
 def test_a_row_that_is_short_or_nearly_full_stays_whole() -> None:
     assert _taken(np.eye(1, MANY - 1, dtype=np.float32)[0])[1].size == 0
     assert _taken(np.ones(MANY, dtype=np.float32))[1].size == 0
@@ -68,7 +80,7 @@ def test_a_row_that_is_short_or_nearly_full_stays_whole() -> None:
     assert _taken(np.eye(1, MANY, dtype=np.float32)[0])[1].tolist() == [0]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 23])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
     x = _mostly_zero(width, rows, 0.5)
@@ -80,9 +92,9 @@ def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
     scores_of(weights, packed, places, out[:rows])
     np.testing.assert_allclose(out[:rows], weights @ x, rtol=1e-4, atol=1e-5)
     assert out[rows] == 7
-    plain = np.zeros(1, dtype=np.float32)
-    pieces.dot_of_one(weights[0], packed, places, plain)
-    np.testing.assert_allclose(plain[0], out[0], rtol=1e-4, atol=1e-5)
+    plain = np.zeros(rows, dtype=np.float32)
+    piece_loops.scores_of_pieces(weights, packed, places, plain)
+    np.testing.assert_allclose(plain, out[:rows], rtol=1e-4, atol=1e-5)
     v = weights[0].copy()
     add_scaled(v, packed, places, np.float32(0.5))
     np.testing.assert_allclose(v, weights[0] + 0.5 * x, rtol=1e-6, atol=1e-6)
@@ -95,12 +107,12 @@ def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
 
 
 def test_each_row_is_summed_alike_whatever_is_beside_it() -> None:
-    """Four rows are summed at a time and what is left one by one: the same to the bit."""
+    """Eight rows are summed at a time, and what is left by four, two and one: no bit differs."""
     x = _mostly_zero(784, 3)
     packed, places = _taken(x)
     row = np.random.default_rng(2).normal(size=784).astype(np.float32)
-    out = np.zeros(7, dtype=np.float32)
-    scores_of(np.tile(row, (7, 1)), packed, places, out)
+    out = np.zeros(2 * AT_ONCE - 1, dtype=np.float32)
+    scores_of(np.tile(row, (out.size, 1)), packed, places, out)
     assert len(set(out.tolist())) == 1
 
 
