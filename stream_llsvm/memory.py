@@ -14,7 +14,7 @@ from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.foretold import DIGEST, place_of
 from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
-from stream_llsvm.kernels.kinds import KERNELS, address_of
+from stream_llsvm.kernels.kinds import KERNELS, address_of, address_together
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
     ALONE,
@@ -29,7 +29,8 @@ from stream_llsvm.kernels.mixer import (
     SINCE,
     TRUST,
 )
-from stream_llsvm.kernels.pieces import PIECE
+from stream_llsvm.kernels.piece_loops import PIECE
+from stream_llsvm.kernels.pieces import most_pieces
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, MANY, NAMED, VARIANCE
 from stream_llsvm.lanes import Rows, run_in_lanes
@@ -121,7 +122,8 @@ class Memory:
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
             "packed_rows": chunk if self.width >= MANY else 0,
-            "most_pieces": self.width // PIECE,
+            "most_pieces": most_pieces(self.width),
+            "most_packed": most_pieces(self.width) * PIECE,
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
         plan[0, : at.KEEP + 1] = (
@@ -316,7 +318,10 @@ class Memory:
         """Compile or load the members' kernels; some models are only read and never come here."""
         kinds = self.plan[1:, at.KIND].tolist()
         announce(run, *(KERNELS[kind] for kind in kinds))
-        self.views(0)["addresses"][:] = [address_of(kind) for kind in kinds]
+        self.views(0)["addresses"][:] = [
+            [address_of(kind) for kind in kinds],
+            [address_together(m.kind) if m.answers_together else 0 for m in self.members],
+        ]
         self._ready = True
 
     def introduce(self, first: int, end: int) -> None:

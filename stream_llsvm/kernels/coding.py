@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
 from stream_llsvm.kernels.search import smallest
 
 SOFTMAX, INVERSE_DISTANCE, RECONSTRUCTION = range(3)
@@ -69,7 +69,7 @@ def nearest(
         distance[j] = max(distance[j], np.float32(0))
 
 
-@kernel
+@steady_kernel
 def nearest_of_many(
     products: Array,
     facts: Array,
@@ -95,7 +95,7 @@ def nearest_of_many(
         along[j] = zooms[near[j]] * products[near[j]]
 
 
-@kernel
+@steady_kernel
 def softmax(distance: Array, beta: Real, code: Array, pull: Array) -> None:
     """SAPL(2), over the k nearest; shifted by the smallest distance so that nothing underflows."""
     total = np.float32(0)
@@ -107,7 +107,7 @@ def softmax(distance: Array, beta: Real, code: Array, pull: Array) -> None:
         pull[j] = 2 * beta * code[j]
 
 
-@kernel
+@steady_kernel
 def inverse_distance(distance: Array, spread: Real, code: Array, pull: Array) -> None:
     """Van Gemert's weighting as LL section 4 uses it: shares in proportion to 1 / distance."""
     floor = np.float32(1e-3) * math.sqrt(spread) + np.float32(1e-12)
@@ -121,7 +121,7 @@ def inverse_distance(distance: Array, spread: Real, code: Array, pull: Array) ->
         pull[j] = code[j] / (root * root)
 
 
-@kernel
+@steady_kernel
 def encode(
     coding: int, distance: Array, sharpness: Real, spread: Real, code: Array, pull: Array
 ) -> None:

@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from stream_llsvm.kernels.jit import Array
-from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector
+from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector, folded
 
 PIECE = WIDEST
 #: Rows of weights that are summed at once, and sums of each that are added to in turn: a sum that
@@ -121,20 +121,9 @@ def _sums_of(builder: Any, vectors: list[Any]) -> Any:
     lanes = PIECE  # that are left of each
     while lanes > 1:
         pairs = [vectors[i : i + 2] for i in range(0, len(vectors), 2)]
-        vectors = [_folded(builder, pair, lanes) for pair in pairs]
+        vectors = [folded(builder, pair, lanes) for pair in pairs]
         lanes //= 2
     return vectors[0]
-
-
-def _folded(builder: Any, pair: list[Any], lanes: int) -> Any:
-    """Add the second half of each group of so many lanes to its first half."""
-    size = sum(vector.type.count for vector in pair)
-    halves = []
-    for first in (0, lanes // 2):
-        taken = [begin + first + i for begin in range(0, size, lanes) for i in range(lanes // 2)]
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(taken)), taken)
-        halves.append(builder.shuffle_vector(pair[0], pair[-1], mask))
-    return builder.fadd(*halves)
 
 
 def _take(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Dense records of which large parts are zero, such as pictures: only the pieces that are not.
+"""Dense records of many features, in pieces: those that are all zero are left out.
 
 A piece is sixteen columns side by side, one cache line of 4-byte floats, and one vector register
 where they are that long. Of a handwritten digit two fifths of the pieces are empty. To weights and
@@ -16,15 +16,12 @@ from stream_llsvm.kernels.state import BEGINS, CHUNK, FIRST_SECTION, PACKED, PIE
 from stream_llsvm.kernels.vectors import add_multiple
 from stream_llsvm.kernels.views import floats, integers
 
-# A record that is not much emptier than full stays as it is.
-_FULLEST = 0.75
-
 
 @kernel
 def take_pieces(x: Array, packed: Array, places: Array) -> int:
     """Copy the pieces of x that are not all zero, and say where each begins; returns how many.
 
-    0 if that is not worth while. The last piece ends where x does: what of it is in the piece
+    None of a record of few features. The last piece ends where x does: what of it is in the piece
     before counts as zero.
     """
     if x.size < MANY:
@@ -33,8 +30,6 @@ def take_pieces(x: Array, packed: Array, places: Array) -> int:
     begin, live = x.size // PIECE * PIECE, 0
     for i in range(begin, x.size):
         live |= x[i] != 0
-    if n + live > int(_FULLEST * (x.size // PIECE)):
-        return 0
     if live == 0:
         return n
     first = x.size - PIECE
@@ -45,16 +40,24 @@ def take_pieces(x: Array, packed: Array, places: Array) -> int:
     return n + 1
 
 
+def most_pieces(width: int) -> int:
+    """Return how many pieces so many columns have."""
+    return (width + PIECE - 1) // PIECE
+
+
+_most_pieces = kernel(most_pieces)
+
+
 @kernel
 def pieces_of(scratch: Array, plan: Array) -> tuple[Array, Array, Array]:
     """Return where a chunk's rows lie in pieces: these, where they begin, and how many there are.
 
-    Of no size among few features; a row that is not worth it has none.
+    Of no size among few features; a row that is sparse, or all zero, has none.
     """
     o, width = plan[0, FIRST_SECTION:], plan[0, WIDTH]
-    rows = plan[0, CHUNK] if width >= MANY else 0
-    packed = floats(scratch, o[PACKED], (rows, width))
-    begins = integers(scratch, o[BEGINS], (rows, width // PIECE))
+    rows, most = plan[0, CHUNK] if width >= MANY else 0, _most_pieces(width)
+    packed = floats(scratch, o[PACKED], (rows, most * PIECE))
+    begins = integers(scratch, o[BEGINS], (rows, most))
     return packed, begins, integers(scratch, o[PIECES], rows)
 
 

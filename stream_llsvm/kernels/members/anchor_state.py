@@ -55,4 +55,11 @@ LAYOUT = (
     ("mapped", "f4", ("mapped_width",), "state"),
     ("halves", "f4", (2, "mapped_width"), "scratch"),
     ("places", "i8", (2, "mapped_width"), "scratch"),
+    # Of rows that are answered together.
+    ("all_products", "f4", ("packed_rows", "anchors"), "scratch"),
+    ("all_near", "i8", ("packed_rows", "reach"), "scratch"),
+    ("all_codes", "f4", ("packed_rows", "reach"), "scratch"),
+    ("all_heights", "f4", ("packed_rows", "reach", "experts", "columns"), "scratch"),
+    ("by_machine", "i8", ("packed_rows", "reach"), "scratch"),
+    ("machine_ends", "i8", ("machines",), "scratch"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
 from stream_llsvm.kernels.linear import add_scaled
 from stream_llsvm.kernels.members.anchor_state import (
     ENERGY,
@@ -32,7 +32,7 @@ LEAST_TILT = 5.0
 FADE = 0.999
 
 
-@kernel
+@steady_kernel
 def mean_of(values: Array, n: int) -> Real:
     """Return the mean of the first n values."""
     total = 0.0

@@ -74,7 +74,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
     weaken,
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
-from stream_llsvm.kernels.members.mapped import square_of, take_apart
+from stream_llsvm.kernels.members.mapped import take_apart
 from stream_llsvm.kernels.pieces import pieces_of, row_of
 from stream_llsvm.kernels.reconstruction import reconstruct
 from stream_llsvm.kernels.search import GROUPS
@@ -88,6 +88,7 @@ from stream_llsvm.kernels.state import (
     RUNGS,
     WIDTH,
 )
+from stream_llsvm.kernels.vectors import square_of
 from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 __all__ = [
