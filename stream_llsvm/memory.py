@@ -39,7 +39,7 @@ from stream_llsvm.members.member import Member, Shape
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
 _WORD = 8
 _CACHE_LINE = 8  # words
-_CHUNK_FLOATS = 65_536  # scaled rows of one chunk: 256 kB, so that they stay in cache
+_CHUNK_FLOATS = 131_072  # scaled rows of one chunk: 512 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
 # Predictions that may wait for their labels: so many, and at most twice what the model needs.
 _MOST_FORETOLD, _FORETOLD_WORDS = 4_096, 2**18

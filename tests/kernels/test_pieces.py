@@ -104,7 +104,7 @@ def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
 
 
 def test_each_row_is_summed_alike_whatever_is_beside_it() -> None:
-    """Eight rows are summed at a time, and what is left by four, two and one: no bit differs."""
+    """Ten rows are summed at a time, and what is left by eight, four, two and one."""
     x = _mostly_zero(784, 3)
     packed, places = _taken(x)
     row = np.random.default_rng(2).normal(size=784).astype(np.float32)

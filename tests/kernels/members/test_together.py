@@ -78,7 +78,7 @@ def test_what_is_learned_or_small_or_narrow_goes_row_by_row() -> None:
 
 def test_a_batch_may_be_longer_than_a_chunk() -> None:
     width = 1_000
-    x, labels = _pictures(200, width, 2)
+    x, labels = _pictures(300, width, 2)
     kernels = Kernels(member(steps=(1.0,)), width, 2)
     kernels.rows(x, labels)
     assert len(x) > 2 * kernels.memory.plan[0, CHUNK]
