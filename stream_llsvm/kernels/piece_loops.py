@@ -14,8 +14,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from stream_llsvm.kernels.jit import Array
-from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector, folded
+from stream_llsvm.kernels.jit import Array, Real
+from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector, folded, sum_with
 
 PIECE = WIDEST
 #: Rows of weights that are summed at once. A sum that waits for its last step wastes most of the
@@ -28,6 +28,12 @@ def scores_of_pieces(weights: Array, packed: Array, places: Array, out: Array) -
     """``out[c] = weights[c] . x``, ten rows of weights at a time, then eight, four, two and one."""
     columns = (places[:, None] + np.arange(PIECE)).reshape(-1)
     out[: len(weights)] = weights[:, columns] @ packed
+
+
+def add_pieces(v: Array, packed: Array, places: Array, factor: Real) -> None:
+    """``v += factor * x``."""
+    columns = (places[:, None] + np.arange(PIECE)).reshape(-1)
+    np.add.at(v, columns, np.float32(factor) * packed)
 
 
 def take_whole_pieces(x: Array, packed: Array, places: Array) -> int:
@@ -115,6 +121,19 @@ def _sums_of(builder: Any, vectors: list[Any]) -> Any:
     return vectors[0]
 
 
+def _add(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kinds = signature.args
+    v = Vector(target, builder, kinds[0], arguments[0])
+    packed = Vector(target, builder, kinds[1], arguments[1])
+    where = target.make_array(kinds[2])(target, builder, arguments[2])
+    count = builder.extract_value(where.shape, 0)
+    with cgutils.for_range(builder, count, intp=count.type) as loop:
+        place = builder.load(builder.gep(where.data, [loop.index]))
+        x = packed.read(builder.mul(loop.index, count.type(PIECE)), PIECE)
+        v.write(place, PIECE, sum_with(builder, v.read(place, PIECE), arguments[3], x, PIECE))
+    return target.get_dummy_value()
+
+
 def _take(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kinds = signature.args
     whole = target.make_array(kinds[0])(target, builder, arguments[0])
@@ -144,12 +163,18 @@ def _compiled_scores(context: Any, weights: Any, packed: Any, places: Any, out: 
 
 
 @intrinsic
+def _compiled_add(context: Any, v: Any, packed: Any, places: Any, factor: Any) -> Any:
+    return types.void(v, packed, places, types.float32), _add
+
+
+@intrinsic
 def _compiled_take(context: Any, x: Any, packed: Any, places: Any) -> Any:
     return types.intp(x, packed, places), _take
 
 
 # Numba gives the typing context itself, which type checkers cannot know.
 _write_scores: Any = _compiled_scores
+_write_add: Any = _compiled_add
 _write_take: Any = _compiled_take
 
 
@@ -157,6 +182,11 @@ _write_take: Any = _compiled_take
 @overload(scores_of_pieces, strict=False, inline="always")
 def _scores_of_pieces(weights: Any, packed: Any, places: Any, out: Any) -> Callable[..., Any]:
     return lambda weights, packed, places, out: _write_scores(weights, packed, places, out)  # noqa: PLW0108
+
+
+@overload(add_pieces, strict=False, inline="always")
+def _add_pieces(v: Any, packed: Any, places: Any, factor: Any) -> Callable[..., Any]:
+    return lambda v, packed, places, factor: _write_add(v, packed, places, np.float32(factor))
 
 
 @overload(take_whole_pieces, strict=False, inline="always")

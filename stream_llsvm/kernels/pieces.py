@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, kernel
 from stream_llsvm.kernels.piece_loops import PIECE, take_whole_pieces
 from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.kernels.state import BEGINS, CHUNK, FIRST_SECTION, PACKED, PIECES, WIDTH
-from stream_llsvm.kernels.vectors import add_multiple
 from stream_llsvm.kernels.views import floats, integers
 
 
@@ -71,13 +70,3 @@ def row_of(
         return packed[q, : n * PIECE], begins[q, :n]
     first, end = starts[q], starts[q + 1]
     return z[first:end], at[first:end] if at.size > 0 else at
-
-
-@kernel
-def add_pieces(v: Array, packed: Array, places: Array, factor: Real) -> None:
-    """``v += factor * x``."""
-    for p in range(places.size):
-        first = places[p]
-        add_multiple(
-            v[first : first + PIECE], packed[p * PIECE : (p + 1) * PIECE], np.float32(factor)
-        )

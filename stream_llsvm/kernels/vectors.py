@@ -103,7 +103,7 @@ def _everywhere(builder: Any, number: Any, lanes: int) -> Any:
     return builder.shuffle_vector(first, nothing, pattern)
 
 
-def _sum_with(builder: Any, to: Any, factor: Any, x: Any, lanes: int) -> Any:
+def sum_with(builder: Any, to: Any, factor: Any, x: Any, lanes: int) -> Any:
     """Return ``to + factor * x``."""
     product = builder.fmul(_everywhere(builder, factor, lanes), x, flags=FLAGS)
     return builder.fadd(to, product, flags=FLAGS)
@@ -117,7 +117,7 @@ def _add_multiple(context: Any, out: Any, x: Any, factor: Any, size: Any) -> Any
 
         def block(place: Any, lanes: int) -> None:
             old, step = ours.read(place, lanes), theirs.read(place, lanes)
-            ours.write(place, lanes, _sum_with(builder, old, arguments[2], step, lanes))
+            ours.write(place, lanes, sum_with(builder, old, arguments[2], step, lanes))
 
         _in_blocks(builder, arguments[3], block)
         return target.get_dummy_value()
@@ -135,11 +135,11 @@ def _step_and_follow(
 
         def block(place: Any, lanes: int) -> None:
             old, step = raw.read(place, lanes), steps.read(place, lanes)
-            stepped = _sum_with(builder, old, arguments[3], step, lanes)
+            stepped = sum_with(builder, old, arguments[3], step, lanes)
             raw.write(place, lanes, stepped)
             before = average.read(place, lanes)
             lag = builder.fsub(stepped, before, flags=FLAGS)
-            average.write(place, lanes, _sum_with(builder, before, arguments[4], lag, lanes))
+            average.write(place, lanes, sum_with(builder, before, arguments[4], lag, lanes))
 
         _in_blocks(builder, arguments[5], block)
         return target.get_dummy_value()
