@@ -18,18 +18,20 @@ from stream_llsvm.kernels.views import floats, integers
 
 @kernel
 def take_pieces(x: Array, packed: Array, places: Array) -> int:
-    """Copy the pieces of x that are not all zero, and say where each begins; returns how many.
+    """Copy the pieces of x that are not all zero, and say where each begins; returns how many."""
+    return take_rest(x, take_whole_pieces(x, packed, places), packed, places)
 
-    None of a record of few features. The last piece ends where x does: what of it is in the piece
-    before counts as zero.
+
+@kernel
+def take_rest(x: Array, n: int, packed: Array, places: Array) -> int:
+    """Add what is left of x behind its whole pieces, of which n have been taken.
+
+    The last piece ends where x does: what of it is in the piece before counts as zero.
     """
-    if x.size < MANY:
-        return 0
-    n = take_whole_pieces(x, packed, places)
     begin, live = x.size // PIECE * PIECE, 0
     for i in range(begin, x.size):
         live |= x[i] != 0
-    if live == 0:
+    if live == 0 or x.size < PIECE:
         return n
     first = x.size - PIECE
     copy = packed[n * PIECE : (n + 1) * PIECE]

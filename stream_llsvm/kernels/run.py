@@ -22,6 +22,7 @@ from stream_llsvm.kernels.mixer import (
     learn_mix,
     mix,
 )
+from stream_llsvm.kernels.piece_scaling import scale_into_pieces
 from stream_llsvm.kernels.pieces import pieces_of, take_pieces
 from stream_llsvm.kernels.scaling import (
     MANY,
@@ -268,11 +269,14 @@ def prepare(
         if dense and not laid_out:
             settled = put_side_by_side(statistics[: b - a], scales)
             laid_out = True
-        if settled and not scored:
+        at_once = settled and standardize and pieces.size > 0
+        if at_once and not scored:
+            pieces[q] = scale_into_pieces(scales, values[a:b], z[a:b], packed[q], pieces_begin[q])
+        elif settled and not scored:
             scale_settled(scales, standardize, values[a:b], z[a:b])
         elif not scored:
             scale_row(statistics, standardize, values[a:b], columns[a:b], z[a:b])
-        if pieces.size > 0 and not scored:
+        if pieces.size > 0 and not at_once and not scored:
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if plan[0, LEARN_SCALES] == 1 and labels[q] >= 0:
             counters[SEEN] += 1

@@ -31,7 +31,7 @@ STATISTICS = 7
 Z_STRAIGHT = 2.0
 Z_MOST = 2.5
 # What rows hold is computed in 4-byte floats: a division of 8-byte ones takes thrice as long.
-_STRAIGHT, _ROOM, _FARTHEST = (
+_STRAIGHT, ROOM, FARTHEST = (
     np.float32(Z_STRAIGHT),
     np.float32(Z_MOST - Z_STRAIGHT),
     np.float32(1e6),
@@ -97,8 +97,8 @@ def standing(v: Real, centre: Real, inverse: Real, among_many: bool) -> Real:
 def bent(z: Real) -> Real:
     """Return z as it is while it is small, and bent towards a bound beyond, with no kink."""
     straight = min(max(z, -_STRAIGHT), _STRAIGHT)
-    far = min(max(z - straight, -_FARTHEST), _FARTHEST)
-    return straight + _ROOM * far / (_ROOM + abs(far))
+    far = min(max(z - straight, -FARTHEST), FARTHEST)
+    return straight + ROOM * far / (ROOM + abs(far))
 
 
 @kernel

@@ -71,7 +71,7 @@ def test_taking_whole_pieces_is_numpys() -> None:
 
 
 def test_a_row_that_is_short_or_empty_has_no_pieces() -> None:
-    assert _taken(np.ones(MANY - 1, dtype=np.float32))[1].size == 0
+    assert _taken(np.ones(PIECE - 1, dtype=np.float32))[1].size == 0
     assert _taken(np.zeros(MANY, dtype=np.float32))[1].size == 0
     assert _taken(np.eye(1, MANY, dtype=np.float32)[0])[1].tolist() == [0]
     assert _taken(np.ones(MANY + 1, dtype=np.float32))[1].size == MANY // PIECE + 1

@@ -88,6 +88,14 @@ def test_a_batch_may_be_longer_than_a_chunk() -> None:
     assert at_once[:-1] == rows
 
 
+def test_rows_may_be_narrower_than_the_room_for_them() -> None:
+    x, labels = _pictures(60, MANY - 10, 3)
+    kernels = Kernels(member(), MANY, 3)
+    kernels.rows(x[:30], labels[:30])
+    rows = [kernels.rows(row, _unknown(1))[0][0].tolist() for row in x]
+    assert _answers(kernels, x)[:-1] == rows
+
+
 def test_pairs_are_sorted_by_machine() -> None:
     near = np.array([[3, 0], [0, 4], [3, 4]])
     by_machine, ends = np.zeros(6, dtype=np.int64), np.full(5, 7)
