@@ -86,13 +86,22 @@ def nearest_of_many(
 
     ``distances``, a number an anchor, and ``least`` and ``some``, a number a group, are scratch.
     """
+    distances_of(products, facts, n_anchors, x_norm, distances)
+    smallest(distances[:n_anchors], least, some, near, distance[: near.size])
+    zooms = facts[0, :n_anchors]
+    for j in range(near.size):
+        along[j] = zooms[near[j]] * products[near[j]]
+
+
+@steady_kernel
+def distances_of(
+    products: Array, facts: Array, n_anchors: int, x_norm: Real, distances: Array
+) -> None:
+    """Fill the squared distance of each anchor, given its unscaled product with x."""
     zooms, norms = facts[0, :n_anchors], facts[1, :n_anchors]
     for j in range(n_anchors):
         d = x_norm + norms[j] - 2 * zooms[j] * products[j]
         distances[j] = max(d, np.float32(0))
-    smallest(distances[:n_anchors], least, some, near, distance[: near.size])
-    for j in range(near.size):
-        along[j] = zooms[near[j]] * products[near[j]]
 
 
 @steady_kernel

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.coding import encode, nearest_of_many
+from stream_llsvm.kernels.coding import distances_of, encode, nearest_of_many
 from stream_llsvm.kernels.jit import Array, kernel, member_kernel
 from stream_llsvm.kernels.members.anchor_state import (
     ANCHORS,
@@ -29,6 +29,7 @@ from stream_llsvm.kernels.members.machines import heights_of
 from stream_llsvm.kernels.piece_loops import AT_ONCE, PIECE, scores_of_pieces
 from stream_llsvm.kernels.pieces import pieces_of
 from stream_llsvm.kernels.search import GROUPS
+from stream_llsvm.kernels.side_by_side import MOST, ROWS, smallest_side_by_side
 from stream_llsvm.kernels.state import (
     COLUMNS,
     FIRST_EXPERT,
@@ -76,29 +77,26 @@ def run(
     weights = floats(state, o[8], (machines, wide, machine_width))
     biases = floats(state, o[9], (machines, wide))
     shares = floats(scratch, o[12], (4, row[NEIGHBORS] + machines - n_all))
-    distances = floats(scratch, o[17], n_all)
-    least = floats(scratch, o[18], GROUPS)
-    some = integers(scratch, o[19], GROUPS)
     products = floats(scratch, o[23], (rows, n_all))
     near = integers(scratch, o[24], (rows, reach))
     codes = floats(scratch, o[25], (rows, reach))
     heights = floats(scratch, o[26], (rows, reach, wide))
-    by_machine = integers(scratch, o[27], rows * reach)
-    ends = integers(scratch, o[28], machines)
+    distances = floats(scratch, o[27], (rows, reach))
+    by_machine = integers(scratch, o[28], rows * reach)
+    ends = integers(scratch, o[29], machines)
     packed, begins, pieces = pieces_of(scratch, plan)
     pieces = pieces[:rows]
 
     products_of_all(positions, packed, begins, pieces, products)
-    distance, along, pull = shares[0], shares[1], shares[3]
+    if k > MOST:
+        nearest_of_each(scratch, o, facts, born, k, products, packed, pieces, near, distances)
+    elif k > 0:
+        nearest_of_all(scratch, o, facts, born, k, products, packed, pieces, near, distances)
     for q in range(rows):
-        x_norm = square_of(packed[q, : pieces[q] * PIECE])
         if k > 0:
-            nearest_of_many(
-                products[q], facts, born, x_norm, distances, least, some, near[q, :k], distance,
-                along,
-            )  # fmt: skip
+            distance = distances[q]
             spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
-            encode(row[CODING], distance, settings[SHARPNESS], spread, codes[q, :k], pull)
+            encode(row[CODING], distance, settings[SHARPNESS], spread, codes[q, :k], shares[3])
         if common:
             near[q, k], codes[q, k] = n_all, np.float32(settings[COMMON_SHARE])
     if machine_width > 0:
@@ -121,6 +119,46 @@ def products_of_all(
             n = pieces[q]
             out = products[q, first : first + AT_ONCE]
             scores_of_pieces(some, packed[q, : n * PIECE], begins[q, :n], out)
+
+
+@kernel
+def nearest_of_all(
+    scratch: Array, o: Array, facts: Array, born: int, k: int, products: Array, packed: Array,
+    pieces: Array, near: Array, distances: Array,
+) -> None:  # fmt: skip
+    """Find the k anchors nearest to each row, sixteen rows side by side."""
+    own = floats(scratch, o[17], born)
+    beside = floats(scratch, o[30], born * ROWS)
+    least = floats(scratch, o[31], (2, MOST * ROWS))
+    for begin in range(0, pieces.size, ROWS):
+        rows = min(ROWS, pieces.size - begin)
+        for i in range(rows):
+            q = begin + i
+            x_norm = square_of(packed[q, : pieces[q] * PIECE])
+            distances_of(products[q], facts, born, x_norm, own)
+            for j in range(born):
+                beside[j * ROWS + i] = own[j]
+        smallest_side_by_side(beside, least[0], least[1])
+        for i in range(rows):
+            for p in range(k):
+                near[begin + i, p] = int(least[0, p * ROWS + i])
+                distances[begin + i, p] = least[1, p * ROWS + i]
+
+
+@kernel
+def nearest_of_each(
+    scratch: Array, o: Array, facts: Array, born: int, k: int, products: Array, packed: Array,
+    pieces: Array, near: Array, distances: Array,
+) -> None:  # fmt: skip
+    """Find the k anchors nearest to each row, of which there are more than fit side by side."""
+    own = floats(scratch, o[17], born)
+    least, some = floats(scratch, o[18], GROUPS), integers(scratch, o[19], GROUPS)
+    along = floats(scratch, o[12], k)
+    for q in range(pieces.size):
+        x_norm = square_of(packed[q, : pieces[q] * PIECE])
+        nearest_of_many(
+            products[q], facts, born, x_norm, own, least, some, near[q, :k], distances[q], along
+        )
 
 
 @kernel
