@@ -62,7 +62,7 @@ LAYOUT = (
     ("all_codes", "f4", ("packed_rows", "reach"), "scratch"),
     ("all_heights", "f4", ("packed_rows", "reach", "experts", "columns"), "scratch"),
     ("all_distances", "f4", ("packed_rows", "reach"), "scratch"),
-    ("by_machine", "i8", ("packed_rows", "reach"), "scratch"),
+    ("by_machine", "i8", (2, "packed_rows", "reach"), "scratch"),
     ("machine_ends", "i8", ("machines",), "scratch"),
     ("beside", "f4", ("anchors", ROWS), "scratch"),
     ("least_beside", "f4", (2, MOST, ROWS), "scratch"),

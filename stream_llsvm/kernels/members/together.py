@@ -82,7 +82,7 @@ def run(
     codes = floats(scratch, o[25], (rows, reach))
     heights = floats(scratch, o[26], (rows, reach, wide))
     distances = floats(scratch, o[27], (rows, reach))
-    by_machine = integers(scratch, o[28], rows * reach)
+    by_machine = integers(scratch, o[28], (2, rows * reach))
     ends = integers(scratch, o[29], machines)
     packed, begins, pieces = pieces_of(scratch, plan)
     pieces = pieces[:rows]
@@ -167,14 +167,14 @@ def heights_of_all(
     ends: Array, heights: Array,
 ) -> None:  # fmt: skip
     """Fill each row's products with the machines that answer it, heights[row, which]."""
-    k, wide = near.shape[1], weights.shape[1]
+    wide = weights.shape[1]
     sort_by_machine(near, by_machine, ends)
     begin = 0
     for a in range(ends.size):
         for first in range(0, wide, AT_ONCE):
             some = weights[a, first : first + AT_ONCE]
             for t in range(begin, ends[a]):
-                q, j = by_machine[t] // k, by_machine[t] % k
+                q, j = by_machine[0, t], by_machine[1, t]
                 n = pieces[q]
                 out = heights[q, j, first : first + AT_ONCE]
                 scores_of_pieces(some, packed[q, : n * PIECE], begins[q, :n], out)
@@ -183,7 +183,7 @@ def heights_of_all(
 
 @kernel
 def sort_by_machine(near: Array, by_machine: Array, ends: Array) -> None:
-    """List ``row * k + which`` by the machine near[row, which], and say where each one's end."""
+    """List rows, and which of a row's, by the machine near[row, which]; say where each one's end."""
     rows, k = near.shape
     ends[:] = 0
     for q in range(rows):
@@ -195,5 +195,5 @@ def sort_by_machine(near: Array, by_machine: Array, ends: Array) -> None:
     for q in range(rows):
         for j in range(k):
             a = near[q, j]
-            by_machine[ends[a]] = q * k + j
+            by_machine[0, ends[a]], by_machine[1, ends[a]] = q, j
             ends[a] += 1
