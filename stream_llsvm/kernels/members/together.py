@@ -183,7 +183,7 @@ def heights_of_all(
 
 @kernel
 def sort_by_machine(near: Array, by_machine: Array, ends: Array) -> None:
-    """List rows, and which of a row's, by the machine near[row, which]; say where each one's end."""
+    """List (row, which) by the machine near[row, which], and say where each machine's end."""
     rows, k = near.shape
     ends[:] = 0
     for q in range(rows):
