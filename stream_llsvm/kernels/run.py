@@ -280,7 +280,7 @@ def prepare(
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if plan[0, LEARN_SCALES] == 1 and labels[q] >= 0:
             counters[SEEN] += 1
-            if is_due(counters[SEEN]) or not settled:
+            if is_due(counters[SEEN], statistics.shape[0]) or not settled:
                 observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
                 laid_out = False
         lessons[q] = labels[q] if plan[0, LEARN_MEMBERS] == 1 else -1

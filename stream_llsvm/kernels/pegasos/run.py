@@ -88,7 +88,7 @@ def run(
             spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
-            due = is_due(head[SEEN])
+            due = is_due(head[SEEN], width)
             if scaled and (due or not settled):
                 observe_row(statistics, head[SEEN], raw, at)
                 settled = n > 1 and not sparse and all_settled(statistics[: raw.size])
@@ -107,7 +107,7 @@ def run(
 
 @kernel
 def all_settled(statistics: Array) -> bool:
-    """Whether every feature has been seen so often that it looks at one record in eight."""
+    """Whether every feature has been seen so often that it looks at few records."""
     for i in range(statistics.shape[0]):  # noqa: SIM110  # numba knows no generators
         if statistics[i, COUNT] < YOUNG:
             return False
