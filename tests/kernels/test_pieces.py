@@ -95,6 +95,9 @@ def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
     v = weights[0].copy()
     add_scaled(v, packed, places, np.float32(0.5))
     np.testing.assert_allclose(v, weights[0] + 0.5 * x, rtol=1e-6, atol=1e-6)
+    by_numpy = weights[0].copy()
+    piece_loops.add_pieces(by_numpy, packed, places, 0.5)
+    np.testing.assert_allclose(v, by_numpy, rtol=1e-6, atol=1e-6)
     step = rng.normal(size=rows).astype(np.float32)
     step[0] = 0
     stepped = weights.copy()
