@@ -341,7 +341,10 @@ class FeatureSpace:
 
         Batches of a stream name the same columns: what was found of the last is kept.
         """
-        if self._placed is None or self._placed[0] != names:
+        if self._placed is not None and self._placed[0] == names:
+            # The batch's own names, so that its next block need not look at each.
+            self._placed = names, *self._placed[1:]
+        else:
             columns = np.array([self._columns.get(name, -1) for name in names], dtype=np.int64)
             places = np.argsort(columns, kind="stable")
             places = places[np.count_nonzero(columns < 0) :]

@@ -14,7 +14,7 @@ from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.foretold import DIGEST, place_of
 from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
-from stream_llsvm.kernels.kinds import KERNELS, address_of
+from stream_llsvm.kernels.kinds import KERNELS, address_of, address_together
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
     ALONE,
@@ -29,7 +29,8 @@ from stream_llsvm.kernels.mixer import (
     SINCE,
     TRUST,
 )
-from stream_llsvm.kernels.pieces import PIECE
+from stream_llsvm.kernels.piece_loops import PIECE
+from stream_llsvm.kernels.pieces import most_pieces
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
 from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, MANY, NAMED, VARIANCE
 from stream_llsvm.members.member import Member, Shape
@@ -39,7 +40,7 @@ from stream_llsvm.threads import run_on_threads
 _BYTES = {"f4": 4, "f8": 8, "i8": 8}
 _WORD = 8
 _CACHE_LINE = 8  # words
-_CHUNK_FLOATS = 65_536  # scaled rows of one chunk: 256 kB, so that they stay in cache
+_CHUNK_FLOATS = 131_072  # scaled rows of one chunk: 512 kB, so that they stay in cache
 _LONGEST_CHUNK = 256
 # Predictions that may wait for their labels: so many, and at most twice what the model needs.
 _MOST_FORETOLD, _FORETOLD_WORDS = 4_096, 2**18
@@ -51,6 +52,16 @@ def _places(words: int, scores: int) -> int:
     """Return how many predictions of so many scores may wait: a power of two."""
     most = 2 * min(words, _FORETOLD_WORDS) // max(1, scores)
     return 1 << max(0, min(most, _MOST_FORETOLD).bit_length() - 1)
+
+
+def _on_lines(words: int) -> NDArray[np.float64]:
+    """Return zeros that begin where a line of the processor's cache does, as sections do.
+
+    Numpy's own begin anywhere: each vector would lie in two lines, and be read in twice the time.
+    """
+    zeros = np.zeros(words + _CACHE_LINE)
+    first = -zeros.ctypes.data // _WORD % _CACHE_LINE
+    return zeros[first : first + words]
 
 
 def columns_of(n_classes: int) -> int:
@@ -112,7 +123,8 @@ class Memory:
             "chunk_ends": chunk + 1,
             "redraws": chunk // PERIOD + 2,
             "packed_rows": chunk if self.width >= MANY else 0,
-            "most_pieces": self.width // PIECE,
+            "most_pieces": most_pieces(self.width),
+            "most_packed": most_pieces(self.width) * PIECE,
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
         plan[0, : at.KEEP + 1] = (
@@ -170,12 +182,14 @@ class Memory:
         return _WORD * sum(self._words.values())
 
     def allocate(self, state: NDArray[np.float64] | None = None) -> None:
-        """Make the arrays: zeros, or the state given, and scratch."""
-        self.state = np.zeros(self.n_words) if state is None else state
+        """Make the arrays: zeros, or a copy of the state given, and scratch."""
+        self.state = _on_lines(self.n_words)
+        if state is not None:
+            self.state[:] = state
         self._make_scratch()
 
     def _make_scratch(self) -> None:
-        self.scratch = np.zeros(self._words["scratch"])
+        self.scratch = _on_lines(self._words["scratch"])
         self._ready = False
         self._keeps = bool(self.plan[0, at.KEEP])
         self._last = self._last_flat = np.zeros(0)  # the last single row, and the view that is run
@@ -305,7 +319,10 @@ class Memory:
         """Compile or load the members' kernels; some models are only read and never come here."""
         kinds = self.plan[1:, at.KIND].tolist()
         announce(run, *(KERNELS[kind] for kind in kinds))
-        self.views(0)["addresses"][:] = [address_of(kind) for kind in kinds]
+        self.views(0)["addresses"][:] = [
+            [address_of(kind) for kind in kinds],
+            [address_together(m.kind) if m.answers_together else 0 for m in self.members],
+        ]
         self._ready = True
 
     def introduce(self, first: int, end: int) -> None:
@@ -396,7 +413,6 @@ class Memory:
         foretold = state.pop("foretold")
         self.__dict__.update(state)
         # joblib's workers share a file that nobody may write; a model is its own.
-        self.state = np.require(self.state, requirements=["C", "W", "E"])
         self.plan = np.require(self.plan, requirements=["C", "W", "E"])
-        self._make_scratch()
+        self.allocate(self.state)
         self.recall(foretold)

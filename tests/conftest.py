@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 import stream_llsvm
-from stream_llsvm.kernels.kinds import KERNELS, address_of
+from stream_llsvm.kernels.kinds import KERNELS, TOGETHER, address_of, address_together
 from stream_llsvm.kernels.state import ANCHORS_KIND
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         partial(_first_call, "SAPLClassifier"),
         partial(_first_call, "PegasosClassifier"),
         *(partial(address_of, kind) for kind in KERNELS if kind != ANCHORS_KIND),
+        *(partial(address_together, kind) for kind in TOGETHER),
     ]
     number = int(worker["workerid"].removeprefix("gw"))
     for one in to_do[number :: worker["workercount"]]:

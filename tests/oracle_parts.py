@@ -143,9 +143,10 @@ class Scale:
             return
         stands_for = 1
         if self.count >= scaling.YOUNG:
-            if seen % scaling.THINNING != 0:
+            many = among >= scaling.MANY
+            stands_for = scaling.THINNING_AMONG_MANY if many else scaling.THINNING
+            if seen % stands_for != 0:
                 return
-            stands_for = scaling.THINNING
         if v != 0 or among < scaling.MANY:
             self.named += stands_for
         if math.isnan(v):

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
 from stream_llsvm.kernels.search import smallest
 
 SOFTMAX, INVERSE_DISTANCE, RECONSTRUCTION = range(3)
@@ -69,7 +69,7 @@ def nearest(
         distance[j] = max(distance[j], np.float32(0))
 
 
-@kernel
+@steady_kernel
 def nearest_of_many(
     products: Array,
     facts: Array,
@@ -86,16 +86,25 @@ def nearest_of_many(
 
     ``distances``, a number an anchor, and ``least`` and ``some``, a number a group, are scratch.
     """
-    zooms, norms = facts[0, :n_anchors], facts[1, :n_anchors]
-    for j in range(n_anchors):
-        d = x_norm + norms[j] - 2 * zooms[j] * products[j]
-        distances[j] = max(d, np.float32(0))
+    distances_of(products, facts, n_anchors, x_norm, distances)
     smallest(distances[:n_anchors], least, some, near, distance[: near.size])
+    zooms = facts[0, :n_anchors]
     for j in range(near.size):
         along[j] = zooms[near[j]] * products[near[j]]
 
 
-@kernel
+@steady_kernel
+def distances_of(
+    products: Array, facts: Array, n_anchors: int, x_norm: Real, distances: Array
+) -> None:
+    """Fill the squared distance of each anchor, given its unscaled product with x."""
+    zooms, norms = facts[0, :n_anchors], facts[1, :n_anchors]
+    for j in range(n_anchors):
+        d = x_norm + norms[j] - 2 * zooms[j] * products[j]
+        distances[j] = max(d, np.float32(0))
+
+
+@steady_kernel
 def softmax(distance: Array, beta: Real, code: Array, pull: Array) -> None:
     """SAPL(2), over the k nearest; shifted by the smallest distance so that nothing underflows."""
     total = np.float32(0)
@@ -107,7 +116,7 @@ def softmax(distance: Array, beta: Real, code: Array, pull: Array) -> None:
         pull[j] = 2 * beta * code[j]
 
 
-@kernel
+@steady_kernel
 def inverse_distance(distance: Array, spread: Real, code: Array, pull: Array) -> None:
     """Van Gemert's weighting as LL section 4 uses it: shares in proportion to 1 / distance."""
     floor = np.float32(1e-3) * math.sqrt(spread) + np.float32(1e-12)
@@ -121,7 +130,7 @@ def inverse_distance(distance: Array, spread: Real, code: Array, pull: Array) ->
         pull[j] = code[j] / (root * root)
 
 
-@kernel
+@steady_kernel
 def encode(
     coding: int, distance: Array, sharpness: Real, spread: Real, code: Array, pull: Array
 ) -> None:

@@ -36,13 +36,14 @@ def digest_of(values: Array, columns: Array, begin: int, end: int) -> int:
 
     0 for a record that names nothing: one cannot be told from another.
     """
-    bits = values.view(np.int64)
+    row = values[begin:end]  # whose places are known not to be negative: vector instructions
+    bits, named = row.view(np.int64), columns[begin:end]
     total = np.int64(0)
-    for i in range(begin, end):
-        v = values[i]
+    for i in range(row.size):
+        v = row[i]
         if math.isnan(v) or v == ABSENT:
             continue
-        column = columns[i] if columns.size > 0 else i - begin
+        column = named[i] if named.size > 0 else i
         h = (bits[i] ^ (np.int64(column) + 1) * np.int64(_SPREAD)) * np.int64(_MIX)
         h = (h ^ (h >> 29)) * np.int64(_STEP)
         total += h ^ (h >> 32)

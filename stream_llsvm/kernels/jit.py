@@ -1,4 +1,4 @@
-"""How kernels are compiled: four decorators, so that no kernel can differ by accident.
+"""How kernels are compiled: five decorators, so that no kernel can differ by accident.
 
 ``nogil`` lets an engine decode the next records while the model learns. The float flags allow sums
 to be reordered into vector registers but, unlike plain ``fastmath``, keep the meaning of NaN and
@@ -33,6 +33,7 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "nsz", "arcp"},
 }
+_STEADY = _OPTIONS | {"fastmath": {"contract", "nsz"}}
 # For what neither Python nor C calls.
 _NO_WRAPPERS: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
 
@@ -43,6 +44,15 @@ def kernel(function: Callable[..., Any]) -> Any:
     Nothing must call it from Python; tests call ``tests.kernels.alone.alone(kernel)``.
     """
     return njit(pipeline_class=PartCompiler, **_OPTIONS, **_NO_WRAPPERS)(function)
+
+
+def steady_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a kernel whose sums keep their order.
+
+    For what becomes a part of two kernels that have to agree to the bit: the compiler might write
+    down a sum one way in the one and another way in the other.
+    """
+    return njit(pipeline_class=PartCompiler, **_STEADY, **_NO_WRAPPERS)(function)
 
 
 def passage(function: Callable[..., Any]) -> Any:

@@ -3,6 +3,9 @@
 A kernel is compiled, or loaded, when a model first has a member of its kind: nobody waits for kinds
 that he does not use. The addresses stand in a model's scratch, which is never saved: they are those
 of one process. A further kind of member is a number in state.py, a kernel and a line here.
+
+A kind may have a second kernel, for many rows of many features that only want an answer; what it
+says is what the first would say.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from stream_llsvm.kernels.budget import run as budget
 from stream_llsvm.kernels.jit import Array
 from stream_llsvm.kernels.landmarks import run as landmarks
 from stream_llsvm.kernels.local import run as local
-from stream_llsvm.kernels.members import additive, anchors, ferns, memory, prior, waves
+from stream_llsvm.kernels.members import additive, anchors, ferns, memory, prior, together, waves
 from stream_llsvm.kernels.state import (
     ADDITIVE_KIND,
     ANCHORS_KIND,
@@ -45,6 +48,8 @@ KERNELS: dict[int, Any] = {
     BUDGET_KIND: budget.run,
 }
 
+TOGETHER: dict[int, Any] = {ANCHORS_KIND: together.run}
+
 # What each of them takes, from the state to the scores.
 _floats, _doubles, _integers = types.float32[::1], types.float64[::1], types.int64[::1]
 SIGNATURE = types.void(
@@ -56,7 +61,17 @@ SIGNATURE = types.void(
 @cache
 def address_of(kind: int) -> int:
     """Compile a kind's kernel, or load it; returns where it lies in this process."""
-    compiled = KERNELS[kind].get_compile_result(SIGNATURE)
+    return _address(KERNELS[kind])
+
+
+@cache
+def address_together(kind: int) -> int:
+    """Do the same for its second kernel; 0 if it has none."""
+    return _address(TOGETHER[kind]) if kind in TOGETHER else 0
+
+
+def _address(kernel: Any) -> int:
+    compiled = kernel.get_compile_result(SIGNATURE)
     address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return address
 

@@ -22,8 +22,10 @@ from stream_llsvm.kernels.mixer import (
     learn_mix,
     mix,
 )
+from stream_llsvm.kernels.piece_scaling import scale_into_pieces
 from stream_llsvm.kernels.pieces import pieces_of, take_pieces
 from stream_llsvm.kernels.scaling import (
+    MANY,
     STATISTICS,
     is_due,
     observe_row,
@@ -65,6 +67,8 @@ from stream_llsvm.kernels.state import (
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
 
+# Of fewer rows hardly any two ask the same machine.
+FEWEST = 4
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
@@ -89,10 +93,10 @@ MODEL_LAYOUT = (
     ("calibration", "f8", (2, BINS), "state"),
     ("foretold", "i8", ("foretold", ENTRY), "scratch"),
     ("foretold_scores", "f4", ("foretold", "all_experts", "columns"), "scratch"),
-    ("addresses", "i8", ("all_members",), "scratch"),
+    ("addresses", "i8", (2, "all_members"), "scratch"),
     ("clock", "i8", (1,), "scratch"),
     ("scales", "f8", (2, "width"), "scratch"),
-    ("packed", "f4", ("packed_rows", "width"), "scratch"),
+    ("packed", "f4", ("packed_rows", "most_packed"), "scratch"),
     ("begins", "i8", ("packed_rows", "most_pieces"), "scratch"),
     ("pieces", "i8", ("packed_rows",), "scratch"),
 )
@@ -150,7 +154,7 @@ def run(
     places = plan[0, FORETOLD]
     foretold = integers(scratch, o[16], (places, ENTRY))
     kept = floats(scratch, o[17], (places, experts, columns_each))
-    addresses = integers(scratch, o[18], members)
+    addresses = integers(scratch, o[18], (2, members))
     clock = integers(scratch, o[CLOCK], 1)
     scales = doubles(scratch, o[20], (2, width))
     packed, pieces_begin, pieces = pieces_of(scratch, plan)
@@ -261,15 +265,18 @@ def prepare(
         if dense and not laid_out:
             settled = put_side_by_side(statistics[: b - a], scales)
             laid_out = True
-        if settled and not scored:
+        at_once = settled and standardize and pieces.size > 0
+        if at_once and not scored:
+            pieces[q] = scale_into_pieces(scales, values[a:b], z[a:b], packed[q], pieces_begin[q])
+        elif settled and not scored:
             scale_settled(scales, standardize, values[a:b], z[a:b])
         elif not scored:
             scale_row(statistics, standardize, values[a:b], columns[a:b], z[a:b])
-        if pieces.size > 0 and not scored:
+        if pieces.size > 0 and not at_once and not scored:
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if plan[0, LEARN_SCALES] == 1 and labels[q] >= 0:
             counters[SEEN] += 1
-            if is_due(counters[SEEN]) or not settled:
+            if is_due(counters[SEEN], statistics.shape[0]) or not settled:
                 observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
                 laid_out = False
         lessons[q] = labels[q] if plan[0, LEARN_MEMBERS] == 1 else -1
@@ -291,19 +298,32 @@ def run_members(
     scores: Array,
 ) -> None:
     """Let the members score a chunk of rows and learn it: all of them, or one."""
+    together = may_be_together(plan, columns, lessons)
     for member in range(1, plan.shape[0]):
         if plan[0, STAGE] == MEMBERS and member != plan[0, MEMBER]:
             continue
         if facts[AWAKE, member - 1] > 0:
+            second = 1 if together and addresses[1, member - 1] != 0 else 0
             call(
-                addresses, state, scratch, plan, member, z, columns, begins, lessons, importance,
-                scored, scores,
+                addresses[second], state, scratch, plan, member, z, columns, begins, lessons,
+                importance, scored, scores,
             )  # fmt: skip
             continue
         own = plan[member, FIRST_EXPERT]
         scores[: lessons.size, own : own + plan[member, OWN_EXPERTS]] = 0
         if plan[member, KIND] == MEMORY_KIND:
             memory.publish(state, scratch, plan, member)
+
+
+@kernel
+def may_be_together(plan: Array, columns: Array, lessons: Array) -> bool:
+    """Whether rows are dense and wide, teach nothing, and some will ask the same machine."""
+    if plan[0, WIDTH] < MANY or columns.size > 0 or lessons.size < FEWEST:
+        return False
+    for q in range(lessons.size):  # noqa: SIM110  # numba knows no generators
+        if lessons[q] >= 0:
+            return False
+    return True
 
 
 @passage

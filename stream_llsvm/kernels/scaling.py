@@ -31,7 +31,7 @@ STATISTICS = 7
 Z_STRAIGHT = 2.0
 Z_MOST = 2.5
 # What rows hold is computed in 4-byte floats: a division of 8-byte ones takes thrice as long.
-_STRAIGHT, _ROOM, _FARTHEST = (
+_STRAIGHT, ROOM, FARTHEST = (
     np.float32(Z_STRAIGHT),
     np.float32(Z_MOST - Z_STRAIGHT),
     np.float32(1e6),
@@ -43,7 +43,7 @@ YOUNG = 1000
 OUTLIER = 8.0
 SETTLED = 20
 SLOWEST = 1e-5
-THINNING = 8
+THINNING, THINNING_AMONG_MANY = 8, 32
 #: From so many features on a 0 is as if the feature were not named.
 MANY = 128
 ABSENT = -np.inf
@@ -97,8 +97,8 @@ def standing(v: Real, centre: Real, inverse: Real, among_many: bool) -> Real:
 def bent(z: Real) -> Real:
     """Return z as it is while it is small, and bent towards a bound beyond, with no kink."""
     straight = min(max(z, -_STRAIGHT), _STRAIGHT)
-    far = min(max(z - straight, -_FARTHEST), _FARTHEST)
-    return straight + _ROOM * far / (_ROOM + abs(far))
+    far = min(max(z - straight, -FARTHEST), FARTHEST)
+    return straight + ROOM * far / (ROOM + abs(far))
 
 
 @kernel
@@ -115,8 +115,9 @@ def bounded(statistics: Array, i: int, v: Real) -> Real:
 def observe(statistics: Array, i: int, v: Real, seen: Real, due: bool) -> None:
     """Learn the feature's scale from the value v of the record that is number ``seen``.
 
-    A feature that has been seen a thousand times looks at one record in eight, which stands for
-    all of them: with hundreds of features the scales would else cost more than the anchors.
+    A feature that has been seen a thousand times looks at one record in eight, and among many
+    features at one in thirty-two, which stands for all of them: with hundreds of features the
+    scales would else cost more than the anchors.
     """
     if v == ABSENT:
         return
@@ -124,7 +125,7 @@ def observe(statistics: Array, i: int, v: Real, seen: Real, due: bool) -> None:
     if statistics[i, COUNT] >= YOUNG:
         if not due:
             return
-        stands_for = THINNING
+        stands_for = thinning(statistics.shape[0])
     if v != 0 or statistics.shape[0] < MANY:
         statistics[i, NAMED] += stands_for
     if v - v != 0:
@@ -182,15 +183,21 @@ def scale_settled(scales: Array, standardize: bool, values: Array, out: Array) -
 
 
 @kernel
-def is_due(seen: Real) -> bool:
-    """Whether settled features look at the record that is number ``seen``."""
-    return seen % THINNING == 0
+def is_due(seen: Real, width: int) -> bool:
+    """Whether settled features, of so many, look at the record that is number ``seen``."""
+    return seen % thinning(width) == 0
+
+
+@kernel
+def thinning(width: int) -> int:
+    """Return one in how many records settled features look at."""
+    return THINNING_AMONG_MANY if width >= MANY else THINNING
 
 
 @kernel
 def observe_row(statistics: Array, seen: Real, values: Array, columns: Array) -> None:
     """Learn the scales from one record."""
-    due = is_due(seen)
+    due = is_due(seen, statistics.shape[0])
     for t in range(values.size):
         i = columns[t] if columns.size > 0 else t
         observe(statistics, i, values[t], seen, due)

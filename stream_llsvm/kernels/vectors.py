@@ -22,6 +22,7 @@ from numba.extending import intrinsic, overload
 from stream_llsvm.kernels.jit import Array, Real
 
 WIDEST = 16
+_LANES = (16, 8, 4, 2, 1)
 # A product and a sum may become one instruction, as in all kernels.
 FLAGS = ("contract",)
 # Below this an exponential is no ordinary float. The logarithm of 2 in two parts, of which whole
@@ -53,18 +54,21 @@ def exponentials(out: Array, x: Array, top: Real) -> None:
     out[: x.size] = np.exp(np.maximum(x - top, np.float32(_LOWEST)))
 
 
+def square_of(x: Array) -> Real:
+    """Return ``|x|^2``."""
+    return x @ x
+
+
 def _in_blocks(builder: Any, size: Any, block: _Block) -> None:
     """Write ``block(place, how many)`` for all of a vector's numbers."""
     word = size.type
     whole = builder.and_(size, word(-WIDEST))
     with cgutils.for_range_slice(builder, word(0), whole, word(WIDEST), word) as (place, _):
         block(place, WIDEST)
-    lanes = WIDEST // 2
-    while lanes > 0:
+    for lanes in _LANES[1:]:
         there = builder.icmp_unsigned("!=", builder.and_(size, word(lanes)), word(0))
         with builder.if_then(there):
             block(builder.and_(size, word(-2 * lanes)), lanes)
-        lanes //= 2
 
 
 class Vector:
@@ -99,7 +103,7 @@ def _everywhere(builder: Any, number: Any, lanes: int) -> Any:
     return builder.shuffle_vector(first, nothing, pattern)
 
 
-def _sum_with(builder: Any, to: Any, factor: Any, x: Any, lanes: int) -> Any:
+def sum_with(builder: Any, to: Any, factor: Any, x: Any, lanes: int) -> Any:
     """Return ``to + factor * x``."""
     product = builder.fmul(_everywhere(builder, factor, lanes), x, flags=FLAGS)
     return builder.fadd(to, product, flags=FLAGS)
@@ -113,7 +117,7 @@ def _add_multiple(context: Any, out: Any, x: Any, factor: Any, size: Any) -> Any
 
         def block(place: Any, lanes: int) -> None:
             old, step = ours.read(place, lanes), theirs.read(place, lanes)
-            ours.write(place, lanes, _sum_with(builder, old, arguments[2], step, lanes))
+            ours.write(place, lanes, sum_with(builder, old, arguments[2], step, lanes))
 
         _in_blocks(builder, arguments[3], block)
         return target.get_dummy_value()
@@ -131,16 +135,52 @@ def _step_and_follow(
 
         def block(place: Any, lanes: int) -> None:
             old, step = raw.read(place, lanes), steps.read(place, lanes)
-            stepped = _sum_with(builder, old, arguments[3], step, lanes)
+            stepped = sum_with(builder, old, arguments[3], step, lanes)
             raw.write(place, lanes, stepped)
             before = average.read(place, lanes)
             lag = builder.fsub(stepped, before, flags=FLAGS)
-            average.write(place, lanes, _sum_with(builder, before, arguments[4], lag, lanes))
+            average.write(place, lanes, sum_with(builder, before, arguments[4], lag, lanes))
 
         _in_blocks(builder, arguments[5], block)
         return target.get_dummy_value()
 
     return types.void(w, mean, pace, types.float32, types.float32, types.intp), generate
+
+
+@intrinsic
+def _square_of(context: Any, x: Any, size: Any) -> Any:
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        own = Vector(target, builder, signature.args[0], arguments[0])
+        sums = {}
+        for lanes in _LANES:
+            nothing = ir.Constant(ir.VectorType(ir.FloatType(), lanes), [0.0] * lanes)
+            sums[lanes] = cgutils.alloca_once_value(builder, nothing)
+
+        def block(place: Any, lanes: int) -> None:
+            read = own.read(place, lanes)
+            square = builder.fmul(read, read, flags=FLAGS)
+            total = builder.fadd(builder.load(sums[lanes]), square, flags=FLAGS)
+            builder.store(total, sums[lanes])
+
+        _in_blocks(builder, arguments[1], block)
+        # Halves are added to halves, and to what was left over in vectors of that length.
+        total = builder.load(sums[WIDEST])
+        for lanes in _LANES[1:]:
+            total = builder.fadd(folded(builder, [total], 2 * lanes), builder.load(sums[lanes]))
+        return builder.extract_element(total, ir.IntType(32)(0))
+
+    return types.float32(x, types.intp), generate
+
+
+def folded(builder: Any, pair: list[Any], lanes: int) -> Any:
+    """Return one or two vectors as one; of each so many lanes, half is added to the other half."""
+    size = sum(vector.type.count for vector in pair)
+    halves = []
+    for first in (0, lanes // 2):
+        taken = [begin + first + i for begin in range(0, size, lanes) for i in range(lanes // 2)]
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(taken)), taken)
+        halves.append(builder.shuffle_vector(pair[0], pair[-1], mask))
+    return builder.fadd(*halves)
 
 
 @intrinsic
@@ -192,6 +232,7 @@ def _exponential(builder: Any, x: Any, lanes: int) -> Any:
 _add: Any = _add_multiple
 _follow: Any = _step_and_follow
 _exp: Any = _exponentials
+_square: Any = _square_of
 
 
 @overload(add_multiple, strict=False, inline="always")
@@ -209,3 +250,8 @@ def _compiled_follow(w: Any, mean: Any, pace: Any, share: Any, rate: Any) -> Cal
 @overload(exponentials, strict=False, inline="always")
 def _compiled_exponentials(out: Any, x: Any, top: Any) -> Callable[..., Any]:
     return lambda out, x, top: _exp(out, x, np.float32(top), x.size)
+
+
+@overload(square_of, strict=False, inline="always")
+def _compiled_square(x: Any) -> Callable[..., Any]:
+    return lambda x: _square(x, x.size)

@@ -124,7 +124,7 @@ class GrowingModel(abc.ABC):
             memory = self._laid_out(width, len(labels))
             if state.dtype != np.uint8 or state.shape != (8 * memory.n_words,):
                 raise ModelFileError("the model file's state does not fit its options")
-            memory.allocate(np.frombuffer(state.tobytes()).copy())
+            memory.allocate(np.frombuffer(state.tobytes()))
             memory.go_live()
             if not memory.sound():
                 raise ModelFileError("the model file's state holds impossible values")

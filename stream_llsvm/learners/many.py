@@ -19,8 +19,8 @@ from stream_llsvm.learners.weights import checked_weights
 from stream_llsvm.memory import Memory
 from stream_llsvm.sparse import SparseRows
 
-#: Numbers that are encoded at once: 8 MB, which the next block finds in cache and at hand.
-_BLOCK_FLOATS = 2**20
+#: Numbers that are encoded at once: 2 MB, which are still in cache when the kernel reads them.
+_BLOCK_FLOATS = 2**18
 
 
 class ManyRecords(GrowingModel, AnswersMany):

@@ -58,6 +58,11 @@ class Anchors(Stepping):
     layout = kernel.LAYOUT
 
     @property
+    def answers_together(self) -> bool:  # type: ignore[override]
+        """Whether ``kernels/members/together.py`` knows its codes."""
+        return not self.mapped and self.coding != RECONSTRUCTION
+
+    @property
     def name(self) -> str:
         """What the user calls it."""
         return f"anchors:{self.n_anchors}"

@@ -17,6 +17,8 @@ class Plain:
     """A member without anchors, relevance or memories, and nothing to prepare for a warm start."""
 
     n_anchors = 0
+    #: Whether it has a second kernel, for many rows that only want an answer.
+    answers_together = False
 
     def expert_names(self, width: int, columns: int) -> list[str]:
         """Return what people call each of its scores: nothing, if there is only one."""

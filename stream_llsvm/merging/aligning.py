@@ -22,7 +22,7 @@ def grown_to(old: Memory, known: int, n_features: int, width: int, n_classes: in
     """Return a copy of a memory with room for so much; features from ``known`` on are new."""
     new = old.grown(width, n_classes)
     if (width, n_classes) == (old.width, old.n_classes):
-        new.allocate(old.state.copy())
+        new.allocate(old.state)
     else:
         old.carry_to(new)
     new.introduce(known, n_features)

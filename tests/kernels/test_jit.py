@@ -25,7 +25,8 @@ def _inner_kernels() -> dict[str, set[str]]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and any(
-                isinstance(d, ast.Name) and d.id == "kernel" for d in node.decorator_list
+                isinstance(d, ast.Name) and d.id in ("kernel", "steady_kernel")
+                for d in node.decorator_list
             ):
                 found.setdefault(module, set()).add(node.name)
     return found
@@ -92,5 +93,5 @@ def copies(x: Any) -> None:
 @pytest.mark.parametrize("function", [allocates, copies])
 def test_a_kernel_that_would_allocate_does_not_compile(function: Any) -> None:
     """Nobody would give the memory back: references are not counted."""
-    with pytest.raises(NumbaError, match="NRT required|Only accept returning"):
+    with pytest.raises(NumbaError, match=r"NRT required|Only accept returning"):
         function(np.ones(3))

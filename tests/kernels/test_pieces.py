@@ -1,4 +1,4 @@
-"""Rows that are mostly zeros: the same sums from their pieces as from the whole."""
+"""Rows in pieces: the same sums from their pieces as from the whole."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import linear, pieces
-from stream_llsvm.kernels.pieces import PIECE
+from stream_llsvm.kernels import linear, piece_loops, pieces
+from stream_llsvm.kernels.piece_loops import AT_ONCE, PIECE
 from stream_llsvm.kernels.scaling import MANY
 from tests.kernels.alone import alone
 from tests.oracle import Oracle
@@ -39,8 +39,9 @@ def _mostly_zero(width: int, seed: int, share: float = 0.3) -> Array:
 
 
 def _taken(x: Array) -> tuple[Array, Any]:
-    packed = np.full(x.size, np.nan, dtype=np.float32)
-    places = np.full(x.size // PIECE, -1)
+    most = pieces.most_pieces(x.size)
+    packed = np.full(most * PIECE, np.nan, dtype=np.float32)
+    places = np.full(most, -1)
     n = take_pieces(x, packed, places)
     return packed[: n * PIECE], places[:n]
 
@@ -50,25 +51,33 @@ def test_pieces_are_the_row_without_some_zeros(width: int, seed: int, share: flo
     x = _mostly_zero(width, seed, share)
     packed, places = _taken(x)
     live = [(x[i : i + PIECE] != 0).any() for i in range(0, width, PIECE)]
-    if not 0 < sum(live) <= 0.75 * (width // PIECE):
-        assert places.size == 0
-        return
     assert places.size == sum(live)
     again = np.zeros_like(x)
     for place, piece in zip(places, packed.reshape(-1, PIECE), strict=True):
         again[place : place + PIECE] += piece
     assert np.array_equal(again, x)
-    assert packed.size < x.size
 
 
-def test_a_row_that_is_short_or_nearly_full_stays_whole() -> None:
-    assert _taken(np.eye(1, MANY - 1, dtype=np.float32)[0])[1].size == 0
-    assert _taken(np.ones(MANY, dtype=np.float32))[1].size == 0
+def test_taking_whole_pieces_is_numpys() -> None:
+    x = _mostly_zero(784 + 3, 4)
+    x[16:32] = -0.0
+    x[784:] = 1
+    packed, places = np.zeros(784, dtype=np.float32), np.zeros(49, dtype=np.int64)
+    n = piece_loops.take_whole_pieces(x, packed, places)
+    taken, their_places = _taken(x)
+    assert n == their_places.size - 1
+    assert places[:n].tolist() == their_places[:n].tolist()
+    assert packed[: n * PIECE].tolist() == taken[: n * PIECE].tolist()
+
+
+def test_a_row_that_is_short_or_empty_has_no_pieces() -> None:
+    assert _taken(np.ones(PIECE - 1, dtype=np.float32))[1].size == 0
     assert _taken(np.zeros(MANY, dtype=np.float32))[1].size == 0
     assert _taken(np.eye(1, MANY, dtype=np.float32)[0])[1].tolist() == [0]
+    assert _taken(np.ones(MANY + 1, dtype=np.float32))[1].size == MANY // PIECE + 1
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 8, 11])
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 23])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
     x = _mostly_zero(width, rows, 0.5)
@@ -80,12 +89,15 @@ def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
     scores_of(weights, packed, places, out[:rows])
     np.testing.assert_allclose(out[:rows], weights @ x, rtol=1e-4, atol=1e-5)
     assert out[rows] == 7
-    plain = np.zeros(1, dtype=np.float32)
-    pieces.dot_of_one(weights[0], packed, places, plain)
-    np.testing.assert_allclose(plain[0], out[0], rtol=1e-4, atol=1e-5)
+    plain = np.zeros(rows, dtype=np.float32)
+    piece_loops.scores_of_pieces(weights, packed, places, plain)
+    np.testing.assert_allclose(plain, out[:rows], rtol=1e-4, atol=1e-5)
     v = weights[0].copy()
     add_scaled(v, packed, places, np.float32(0.5))
     np.testing.assert_allclose(v, weights[0] + 0.5 * x, rtol=1e-6, atol=1e-6)
+    by_numpy = weights[0].copy()
+    piece_loops.add_pieces(by_numpy, packed, places, 0.5)
+    np.testing.assert_allclose(v, by_numpy, rtol=1e-6, atol=1e-6)
     step = rng.normal(size=rows).astype(np.float32)
     step[0] = 0
     stepped = weights.copy()
@@ -95,12 +107,12 @@ def test_the_loops_over_pieces_are_numpys(width: int, rows: int) -> None:
 
 
 def test_each_row_is_summed_alike_whatever_is_beside_it() -> None:
-    """Four rows are summed at a time and what is left one by one: the same to the bit."""
+    """Ten rows are summed at a time, and what is left by eight, four, two and one."""
     x = _mostly_zero(784, 3)
     packed, places = _taken(x)
     row = np.random.default_rng(2).normal(size=784).astype(np.float32)
-    out = np.zeros(7, dtype=np.float32)
-    scores_of(np.tile(row, (7, 1)), packed, places, out)
+    out = np.zeros(2 * AT_ONCE - 1, dtype=np.float32)
+    scores_of(np.tile(row, (out.size, 1)), packed, places, out)
     assert len(set(out.tolist())) == 1
 
 

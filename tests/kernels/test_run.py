@@ -163,8 +163,8 @@ def test_a_chunks_end_is_no_special_place(name: str, chunks: int) -> None:
 
 @pytest.mark.parametrize("name", ["sapl", "committee: all"])
 def test_wide_records_make_short_chunks_and_the_same_model(name: str) -> None:
-    x, labels = stream(2, 240, 700, 2)
-    block, single = Kernels(ALL[name], 700, 2), Kernels(ALL[name], 700, 2)
+    x, labels = stream(2, 240, 1_400, 2)
+    block, single = Kernels(ALL[name], 1_400, 2), Kernels(ALL[name], 1_400, 2)
     assert block.memory.plan[0, CHUNK] < len(x) / 2
     block.rows(x, labels)
     for row, label in zip(x, labels, strict=True):

@@ -220,6 +220,15 @@ def test_rows_dense_and_sparse_are_learned_and_scaled_alike() -> None:
     np.testing.assert_allclose(z[0], expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize(("width", "one_in"), [(MANY - 1, 8), (MANY, 32)])
+def test_settled_features_look_at_few_records(width: int, one_in: int) -> None:
+    rows = np.random.default_rng(4).normal(2, 3, size=(YOUNG + 640, width))
+    statistics = np.zeros((width, STATISTICS))
+    observe_rows(statistics, 0, len(rows), rows.reshape(-1), NOTHING, NOTHING)
+    assert (statistics[:, COUNT] == YOUNG + 640 / one_in).all()
+    assert (statistics[:, NAMED] == len(rows)).all()
+
+
 def test_a_settled_feature_looks_at_one_record_in_eight() -> None:
     values = np.random.default_rng(4).normal(2, 3, size=20_000)
     feature = _learned(values)

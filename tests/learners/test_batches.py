@@ -119,6 +119,23 @@ def test_wide_sparse_frames_are_row_by_row(kind: type[LocalClassifier]) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_many_wide_rows_get_the_answers_of_one(kind: type[LocalClassifier]) -> None:
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(200, 150))
+    X[rng.random(X.shape) < 0.7] = 0
+    X[rng.random(X.shape) < 0.01] = np.nan
+    X[130] = 0
+    X[131] = np.nan
+    model = small(kind)
+    model.learn_many(X[:100], rng.integers(0, 4, 100))
+    rows = [dict(enumerate(row)) for row in X[100:].tolist()]
+    assert model.predict_many(X[100:]).tolist() == [model.predict_one(x) for x in rows]
+    assert model.predict_proba_many(X[100:]).tolist() == [
+        list(model.predict_proba_one(x).values()) for x in rows
+    ]
+
+
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
 def test_weights_by_row(kind: type[LocalClassifier]) -> None:
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from stream_llsvm import load_model
-from stream_llsvm.kernels.kinds import KERNELS
+from stream_llsvm.kernels.kinds import KERNELS, TOGETHER
 from stream_llsvm.kernels.run import run
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
 from stream_llsvm.learners.base import LocalClassifier
@@ -46,7 +46,7 @@ BATCHES: dict[str, Any] = {
 
 
 def compiled() -> list[int]:
-    entries = (run, *KERNELS.values(), observe_rows, scale_rows)
+    entries = (run, *KERNELS.values(), *TOGETHER.values(), observe_rows, scale_rows)
     return [len(entry.signatures) for entry in entries]
 
 

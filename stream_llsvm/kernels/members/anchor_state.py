@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stream_llsvm.kernels.search import GROUPS
+from stream_llsvm.kernels.side_by_side import MOST, ROWS
 from stream_llsvm.kernels.state import OWN
 
 # Its own part of its row of the plan.
@@ -55,5 +56,15 @@ LAYOUT = (
     ("mapped", "f4", ("mapped_width",), "state"),
     ("halves", "f4", (2, "mapped_width"), "scratch"),
     ("places", "i8", (2, "mapped_width"), "scratch"),
+    # Of rows that are answered together.
+    ("all_products", "f4", ("packed_rows", "anchors"), "scratch"),
+    ("all_near", "i8", ("packed_rows", "reach"), "scratch"),
+    ("all_codes", "f4", ("packed_rows", "reach"), "scratch"),
+    ("all_heights", "f4", ("packed_rows", "reach", "experts", "columns"), "scratch"),
+    ("all_distances", "f4", ("packed_rows", "reach"), "scratch"),
+    ("by_machine", "i8", (2, "packed_rows", "reach"), "scratch"),
+    ("machine_ends", "i8", ("machines",), "scratch"),
+    ("beside", "f4", ("anchors", ROWS), "scratch"),
+    ("least_beside", "f4", (2, MOST, ROWS), "scratch"),
     ("offset", "f4", ("width",), "scratch"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
 from stream_llsvm.kernels.linear import add_scaled
 from stream_llsvm.kernels.members.anchor_state import (
     ENERGY,
@@ -22,7 +22,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     ZOOM,
 )
 from stream_llsvm.kernels.members.machines import shrink
-from stream_llsvm.kernels.pieces import PIECE
+from stream_llsvm.kernels.piece_loops import PIECE
 
 SMALLEST_ZOOM, LARGEST_ZOOM = 1e-4, 2.0
 FARTHEST = 1e18
@@ -33,7 +33,7 @@ LEAST_TILT = 5.0
 FADE = 0.999
 
 
-@kernel
+@steady_kernel
 def mean_of(values: Array, n: int) -> Real:
     """Return the mean of the first n values."""
     total = 0.0

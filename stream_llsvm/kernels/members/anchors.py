@@ -81,7 +81,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
     weaken,
 )
 from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
-from stream_llsvm.kernels.members.mapped import square_of, take_apart
+from stream_llsvm.kernels.members.mapped import take_apart
 from stream_llsvm.kernels.pieces import pieces_of, row_of
 from stream_llsvm.kernels.reconstruction import reconstruct
 from stream_llsvm.kernels.search import GROUPS
@@ -95,6 +95,7 @@ from stream_llsvm.kernels.state import (
     RUNGS,
     WIDTH,
 )
+from stream_llsvm.kernels.vectors import square_of
 from stream_llsvm.kernels.views import doubles, flat, floats, integers
 
 __all__ = [
@@ -180,7 +181,7 @@ def run(
     packed, begins, pieces = pieces_of(scratch, plan)
     if mapped.size > 0:  # a record is taken apart by columns
         pieces = pieces[:0]
-    offset = floats(scratch, o[23], width)
+    offset = floats(scratch, o[32], width)
     distances = floats(scratch, o[17], n_all)
     least = floats(scratch, o[18], GROUPS)
     some = integers(scratch, o[19], GROUPS)

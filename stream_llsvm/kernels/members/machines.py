@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
 from stream_llsvm.kernels.linear import add_outer, scores_of
 
 SMALL = np.float32(1e-4)
@@ -27,7 +27,7 @@ SMALL = np.float32(1e-4)
 SMALL_RAW = 1e-2
 
 
-@kernel
+@steady_kernel
 def heights_of(
     near: Array,
     code: Array,
@@ -37,12 +37,15 @@ def heights_of(
     weights: Array,
     biases: Array,
     averaged: bool,
-    x: Array,
-    at: Array,
+    x: Array | None,
+    at: Array | None,
     heights: Array,
     out: Array,
 ) -> None:
-    """h_j = W_j . x + b_j of the near machines, and their blend H = sum_j code_j h_j, LL(8)."""
+    """h_j = W_j . x + b_j of the near machines, and their blend H = sum_j code_j h_j, LL(8).
+
+    Without an x, ``heights`` holds each W_j . x already, as ``scores_of`` leaves it.
+    """
     half = biases.shape[1] // 2 if averaged else biases.shape[1]
     columns = half // raw_scale.size
     out[:] = 0
@@ -51,7 +54,7 @@ def heights_of(
         h, bias = heights[j], biases[a]
         if weights.shape[2] == 0:
             h[:] = 0
-        else:
+        elif x is not None:
             scores_of(weights[a], x, at, h)
         # Slices, whose places are known not to be negative, become vector instructions.
         for r in range(raw_scale.size):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.jit import Array, kernel
 
 
 @kernel
@@ -23,12 +21,3 @@ def take_apart(x: Array, at: Array, mapped: Array, halves: Array, places: Array)
             halves[0, n_seen], places[0, n_seen] = x[i], column
             n_seen += 1
     return n_seen, n_mapped
-
-
-@kernel
-def square_of(x: Array) -> Real:
-    """Return |x|^2."""
-    total = np.float32(0)
-    for i in range(x.size):
-        total += x[i] * x[i]
-    return total

@@ -21,9 +21,8 @@ import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import scores_of
-from stream_llsvm.kernels.members.mapped import square_of
 from stream_llsvm.kernels.state import COLUMNS, FIRST_EXPERT, FIRST_SECTION, OWN, WIDTH
-from stream_llsvm.kernels.vectors import add_multiple
+from stream_llsvm.kernels.vectors import add_multiple, square_of
 from stream_llsvm.kernels.views import doubles, flat, floats
 
 WAVES = OWN

@@ -133,7 +133,7 @@ def run_numbers(
     heights = floats(scratch, o[13], (reach, experts))
     sums = floats(scratch, o[14], (3, experts))
     products = floats(scratch, o[15], n_all)
-    offset = floats(scratch, o[23], width)
+    offset = floats(scratch, o[32], width)
     o = plan[_NUMBERS, FIRST_SECTION:]
     epsilon = doubles(state, o[0], 1)[0]
     target = doubles(state, o[1], (1, STATISTICS))
@@ -185,7 +185,7 @@ def run_numbers(
         counters[RECORDS] += 1
         running[SEEN] += 1
         if scaling:
-            if is_due(counters[RECORDS]) or not settled:
+            if is_due(counters[RECORDS], width) or not settled:
                 observe_row(statistics, counters[RECORDS], raw, at)
                 laid_out = False
             observe(target, 0, targets[q], counters[RECORDS], True)

@@ -97,7 +97,7 @@ def run(
             spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
-            if scaled and (is_due(head[SEEN]) or not settled):
+            if scaled and (is_due(head[SEEN], width) or not settled):
                 observe_row(statistics, head[SEEN], raw, at)
                 laid_out = False
             if numbers and scaled:

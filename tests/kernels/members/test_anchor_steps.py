@@ -8,7 +8,7 @@ import pytest
 from stream_llsvm.kernels import pieces
 from stream_llsvm.kernels.members import anchor_steps
 from stream_llsvm.kernels.members.anchor_state import NORM, ZOOM
-from stream_llsvm.kernels.pieces import PIECE
+from stream_llsvm.kernels.piece_loops import PIECE
 from tests.kernels.alone import alone
 from tests.oracle_parts import seen_from
 
