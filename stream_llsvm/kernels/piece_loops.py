@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from stream_llsvm.kernels.jit import Array, Real
-from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector, folded, sum_with
+from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector, everywhere, folded, sum_with
 
 PIECE = WIDEST
 #: Rows of weights that are summed at once. A sum that waits for its last step wastes most of the
@@ -34,6 +34,14 @@ def add_pieces(v: Array, packed: Array, places: Array, factor: Real) -> None:
     """``v += factor * x``."""
     columns = (places[:, None] + np.arange(PIECE)).reshape(-1)
     np.add.at(v, columns, np.float32(factor) * packed)
+
+
+def offset_of_pieces(v: Array, zoom: Real, packed: Array, places: Array, offset: Array) -> Real:
+    """Fill ``x - zoom * v`` where x is not 0, else 0; returns its product with ``zoom * v``."""
+    columns = (places[:, None] + np.arange(PIECE)).reshape(-1)
+    there = np.float32(zoom) * v[columns]
+    offset[:] = np.where(packed != 0, packed - there, np.float32(0))
+    return offset @ there
 
 
 def take_whole_pieces(x: Array, packed: Array, places: Array) -> int:
@@ -134,6 +142,27 @@ def _add(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     return target.get_dummy_value()
 
 
+def _offset(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    kinds = signature.args
+    v, packed, offset = (Vector(target, builder, kinds[i], arguments[i]) for i in (0, 2, 4))
+    where = target.make_array(kinds[3])(target, builder, arguments[3])
+    count = builder.extract_value(where.shape, 0)
+    nothing = ir.Constant(ir.VectorType(ir.FloatType(), PIECE), [0.0] * PIECE)
+    zoom = everywhere(builder, arguments[1], PIECE)
+    total = cgutils.alloca_once_value(builder, nothing)
+    with cgutils.for_range(builder, count, intp=count.type) as loop:
+        begin = builder.mul(loop.index, count.type(PIECE))
+        x = packed.read(begin, PIECE)
+        there = v.read(builder.load(builder.gep(where.data, [loop.index])), PIECE)
+        there = builder.fmul(zoom, there, flags=FLAGS)
+        says = builder.fcmp_unordered("!=", x, nothing)
+        apart = builder.select(says, builder.fsub(x, there, flags=FLAGS), nothing)
+        offset.write(begin, PIECE, apart)
+        step = builder.fmul(apart, there, flags=FLAGS)
+        builder.store(builder.fadd(builder.load(total), step, flags=FLAGS), total)
+    return builder.extract_element(_sums_of(builder, [builder.load(total)]), ir.IntType(32)(0))
+
+
 def _take(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     kinds = signature.args
     whole = target.make_array(kinds[0])(target, builder, arguments[0])
@@ -168,6 +197,11 @@ def _compiled_add(context: Any, v: Any, packed: Any, places: Any, factor: Any) -
 
 
 @intrinsic
+def _compiled_offset(context: Any, v: Any, zoom: Any, packed: Any, places: Any, offset: Any) -> Any:
+    return types.float32(v, types.float32, packed, places, offset), _offset
+
+
+@intrinsic
 def _compiled_take(context: Any, x: Any, packed: Any, places: Any) -> Any:
     return types.intp(x, packed, places), _take
 
@@ -175,6 +209,7 @@ def _compiled_take(context: Any, x: Any, packed: Any, places: Any) -> Any:
 # Numba gives the typing context itself, which type checkers cannot know.
 _write_scores: Any = _compiled_scores
 _write_add: Any = _compiled_add
+_write_offset: Any = _compiled_offset
 _write_take: Any = _compiled_take
 
 
@@ -187,6 +222,15 @@ def _scores_of_pieces(weights: Any, packed: Any, places: Any, out: Any) -> Calla
 @overload(add_pieces, strict=False, inline="always")
 def _add_pieces(v: Any, packed: Any, places: Any, factor: Any) -> Callable[..., Any]:
     return lambda v, packed, places, factor: _write_add(v, packed, places, np.float32(factor))
+
+
+@overload(offset_of_pieces, strict=False, inline="always")
+def _offset_of_pieces(
+    v: Any, zoom: Any, packed: Any, places: Any, offset: Any
+) -> Callable[..., Any]:
+    return lambda v, zoom, packed, places, offset: _write_offset(
+        v, np.float32(zoom), packed, places, offset
+    )
 
 
 @overload(take_whole_pieces, strict=False, inline="always")

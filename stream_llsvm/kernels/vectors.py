@@ -95,7 +95,7 @@ class Vector:
         self._builder.store(value, self._builder.gep(self._data, [ir.IntType(64)(place)]))
 
 
-def _everywhere(builder: Any, number: Any, lanes: int) -> Any:
+def everywhere(builder: Any, number: Any, lanes: int) -> Any:
     """Return a vector of one number."""
     nothing = ir.Constant(ir.VectorType(ir.FloatType(), lanes), ir.Undefined)
     first = builder.insert_element(nothing, number, ir.IntType(32)(0))
@@ -105,7 +105,7 @@ def _everywhere(builder: Any, number: Any, lanes: int) -> Any:
 
 def sum_with(builder: Any, to: Any, factor: Any, x: Any, lanes: int) -> Any:
     """Return ``to + factor * x``."""
-    product = builder.fmul(_everywhere(builder, factor, lanes), x, flags=FLAGS)
+    product = builder.fmul(everywhere(builder, factor, lanes), x, flags=FLAGS)
     return builder.fadd(to, product, flags=FLAGS)
 
 
@@ -191,7 +191,7 @@ def _exponentials(context: Any, out: Any, x: Any, top: Any, size: Any) -> Any:
 
         def block(place: Any, lanes: int) -> None:
             below = builder.fsub(
-                theirs.read(place, lanes), _everywhere(builder, arguments[2], lanes)
+                theirs.read(place, lanes), everywhere(builder, arguments[2], lanes)
             )
             ours.write(place, lanes, _exponential(builder, below, lanes))
 

@@ -22,7 +22,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     ZOOM,
 )
 from stream_llsvm.kernels.members.machines import shrink
-from stream_llsvm.kernels.piece_loops import PIECE
+from stream_llsvm.kernels.piece_loops import offset_of_pieces
 
 SMALLEST_ZOOM, LARGEST_ZOOM = 1e-4, 2.0
 FARTHEST = 1e18
@@ -177,6 +177,8 @@ def energy_of(
 @kernel
 def from_anchor(position: Array, zoom: Real, x: Array, at: Array, view: Array) -> Real:
     """Fill in x - v where x says something, and 0 elsewhere; returns (x - v) . v."""
+    if x.size > at.size > 0:
+        return offset_of_pieces(position, zoom, x, at, view)
     zoom = np.float32(zoom)
     along = np.float32(0)
     if at.size == 0:
@@ -184,14 +186,6 @@ def from_anchor(position: Array, zoom: Real, x: Array, at: Array, view: Array) -
             v = zoom * position[i]
             view[i] = x[i] - v if x[i] != 0 else np.float32(0)
             along += view[i] * v
-    elif x.size > at.size:
-        for p in range(at.size):
-            own, piece = position[at[p] : at[p] + PIECE], x[p * PIECE : (p + 1) * PIECE]
-            there = view[p * PIECE : (p + 1) * PIECE]
-            for i in range(PIECE):
-                v = zoom * own[i]
-                there[i] = piece[i] - v if piece[i] != 0 else np.float32(0)
-                along += there[i] * v
     else:
         for i in range(x.size):
             v = zoom * position[at[i]]

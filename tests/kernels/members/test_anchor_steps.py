@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_llsvm.kernels import pieces
+from stream_llsvm.kernels import piece_loops, pieces
 from stream_llsvm.kernels.members import anchor_steps
 from stream_llsvm.kernels.members.anchor_state import NORM, ZOOM
 from stream_llsvm.kernels.piece_loops import PIECE
@@ -57,6 +57,9 @@ def test_an_anchor_sees_the_same_however_a_record_lies(zoom: float) -> None:
     parts = np.zeros(n * PIECE, dtype=np.float32)
     told = from_anchor(v, zoom, packed[: n * PIECE], begins[:n], parts)
     assert told == pytest.approx(along, rel=1e-5)
+    by_numpy = np.zeros_like(parts)
+    piece_loops.offset_of_pieces(v, zoom, packed[: n * PIECE], begins[:n], by_numpy)
+    np.testing.assert_allclose(parts, by_numpy, atol=1e-6)
     together = np.zeros_like(x)
     for part, begin in zip(parts.reshape(n, PIECE), begins[:n], strict=True):
         together[begin : begin + PIECE] = part
