@@ -80,9 +80,22 @@ class Kafka:
 
         name = f"test-{uuid.uuid4().hex[:12]}"
         settings = {k.replace("_", "."): str(v) for k, v in configs.items()}
-        self.admin.create_topics([NewTopic(name, partitions, 1, topic_configs=settings)])
+        new = NewTopic(name, partitions, 1, topic_configs=settings)
+        until(lambda: self._made(new), what="the topic")
         self.admin.wait_for_topics([name])
         return name
+
+    def _made(self, topic: Any) -> bool:
+        """Make the topic, unless the broker is just being connected to."""
+        from kafka.errors import NodeNotReadyError, TopicAlreadyExistsError
+
+        try:
+            self.admin.create_topics([topic])
+        except NodeNotReadyError:
+            return False
+        except TopicAlreadyExistsError:
+            pass  # only the answer was lost
+        return True
 
     def send(
         self,
