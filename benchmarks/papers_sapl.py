@@ -59,21 +59,21 @@ _OPTIMUM = (
     "(1e-5): it is not the online steps."
 )
 WHY = {
-    ("MNIST", "LL-SVM"): "With all 60,000 digits 97.72.",
+    ("MNIST", "LL-SVM"): "With all 60,000 digits 97.48.",
     ("LETTER", "LL-SVM"): _OPTIMUM,
     ("LETTER", "LLSVM"): _OPTIMUM,
     ("LETTER", "LLC-SAPL"): (
-        "On the first seed codes half, two and four times as sharp, other losses, step sizes and "
-        "penalties have 94.2 to 95.1. What is missing is probably a metric for the codes."
+        "On the first seed the defaults know 99.8 % of the records that they learned and 96.1 % of "
+        "the others, after 30 passes 100.0 % and 95.9 %: it is not that they learn too slowly."
     ),
     ("LETTER", "LCC+SVM"): (
         "LIBLINEAR on such codes (k-means, softmax of four sharpnesses, C = 1 and 100) reaches "
         "72.0 at most: it is not the online steps."
     ),
-    ("LETTER", "LLC-SAPLlcc"): "The supervised step brings 8.7 points on the first seed.",
+    ("LETTER", "LLC-SAPLlcc"): "The supervised step brings 9 points on the first seed.",
     ("Banana", "LLC-SAPL"): (
-        "Which third is asked matters as much: the defaults have 90.7 on the split of a public "
-        "re-implementation (`banana_llsvm_split`)."
+        "Which third is asked matters too: on the split of a public re-implementation "
+        "(`banana_llsvm_split`) the defaults have 90.4, the mean of twenty seeds."
     ),
 }
 
