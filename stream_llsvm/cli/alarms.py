@@ -34,7 +34,7 @@ class Alarms:
     def __init__(self, engine: Engine, label: str | None) -> None:
         self._label = label
         self._fields: list[str] = []
-        self._rejected = self._many = False
+        self._rejected = self._doubted = False
         self._last: dict[str, Any] | None = None
         for event in engine.progress.events:
             self._say(event)
@@ -63,13 +63,15 @@ class Alarms:
             self._rejected = True
             kept = "" if engine.rejects.letters else "; --dead-letters keeps them"
             self._print(f"{first_of(engine.rejects)}{kept}")
-        if not self._many and engine.progress.counts["learned"] >= _JUDGED_FROM:
+        if engine.progress.counts["learned"] >= _JUDGED_FROM:
             self._doubt_the_label(engine)
 
     def _doubt_the_label(self, engine: Engine) -> None:
+        if self._doubted:
+            return
         doubt = doubted(len(engine.progress.classes), engine.progress.counts["learned"])
-        if doubt is not None and not self._many:
-            self._many = True
+        if doubt is not None:
+            self._doubted = True
             self._print(doubt)
 
     def ended(self, engine: Engine, error: BaseException | None) -> None:
