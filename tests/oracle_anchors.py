@@ -183,7 +183,8 @@ class AnchorsOracle:
             return
         if seen.near:
             size = (seen.z**2).sum() + (seen.near[0].position ** 2).sum()
-            if seen.squared[0] <= 1e-5 * size:
+            # The mark of a value on the centre stands for 0: in float32 its square is 0.
+            if np.float32(seen.squared[0]) <= 1e-5 * size:
                 return
         machine = self._machine()
         for near, code in zip(seen.near, seen.codes, strict=True):

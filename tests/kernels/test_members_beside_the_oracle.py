@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -87,6 +87,18 @@ def test_a_short_stream_runs_freely_beside_the_oracle(name: str) -> None:
     ),
     copies=st.integers(1, 12),
     classes=st.integers(2, 3),
+)
+@example(  # a constant until the value that was missing comes, and then a record on the centre
+    name="all",
+    rows=[
+        (0, 0.0, np.nan, 0.0),
+        (0, 0.0, np.nan, 0.0),
+        (0, 0.0, ABSENT, 0.0),
+        (0, 0.0, 1.0, 0.0),
+        (0, 0.0, 0.0, 0.0),
+    ],
+    copies=1,
+    classes=2,
 )
 def test_free_form_records_are_learned_as_the_oracle_does(
     name: str, rows: list[tuple[float, ...]], copies: int, classes: int
