@@ -8,16 +8,17 @@ was written behind a checkpoint can be cut off again.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from stream_llsvm.connectors.base import Rejected, Result
+from stream_llsvm.connectors.base import Rejected, Result, SinkError
 
 _BLOCK = 1 << 16
 
@@ -53,6 +54,7 @@ class JsonLinesFile:
             raise ValueError(f"{self.path}: a device or a pipe cannot be cut back; name a file")
         self.max_bytes = max_bytes
         self.keep = keep
+        self._broken = False  # whether something could not be written
         self._open()
 
     def _renamed(self) -> list[tuple[int, Path]]:
@@ -75,13 +77,23 @@ class JsonLinesFile:
         self.written = self._start + whole
 
     def write_lines(self, lines: Sequence[bytes]) -> None:
-        """Take lines, without their ends."""
-        for line in lines:
-            here = self.written - self._start
-            if here and here + len(line) + 1 > self.max_bytes:
-                self._rotate()
-            self._file.write(line + b"\n")
-            self.written += len(line) + 1
+        """Take lines, without their ends; raises SinkError if they cannot be written."""
+        with self._named():
+            for line in lines:
+                here = self.written - self._start
+                if here and here + len(line) + 1 > self.max_bytes:
+                    self._rotate()
+                self._file.write(line + b"\n")
+                self.written += len(line) + 1
+
+    @contextlib.contextmanager
+    def _named(self) -> Iterator[None]:
+        """Raise what goes wrong with the file as a SinkError that names it."""
+        try:
+            yield
+        except OSError as error:
+            self._broken = True
+            raise SinkError(f"{self.path} cannot be written: {error.strerror or error}") from error
 
     def _rotate(self) -> None:
         self.flush()
@@ -134,13 +146,16 @@ class JsonLinesFile:
     def flush(self) -> None:
         """Return when all that was taken is on disk."""
         if not self._file.closed:
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            with self._named():
+                self._file.flush()
+                os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Flush, and let go of the file."""
-        self.flush()
-        self._file.close()
+        """Flush, and let go of the file; what could not be written was told of already."""
+        if not self._broken:
+            self.flush()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
 
 class FileSink(JsonLinesFile):

@@ -119,7 +119,7 @@ def write(path: str | os.PathLike[str], payload: Mapping[str, object]) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename == temporary:
+        if isinstance(error, OSError) and error.filename in (None, temporary):
             error.filename = os.fspath(path)
         raise
     if os.name == "posix":  # elsewhere a folder cannot be opened, and need not be

@@ -24,7 +24,7 @@ from stream_llsvm.cli.entrants import Entrant
 from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.peers import Labels
-from stream_llsvm.cli.places import check_apart, check_file_place
+from stream_llsvm.cli.places import check_apart, check_can_write
 from stream_llsvm.cli.reporting import record, write_report
 from stream_llsvm.cli.telling import doubted, print_json
 from stream_llsvm.cli.whole_file import Contents, batches, look_through
@@ -51,7 +51,7 @@ def evaluate(
     if data == "-":
         raise MistakeError("evaluate reads its records several times: name a file, not -")
     if report is not None:
-        check_file_place("--report", report)
+        check_can_write("--report", report)
         check_apart("--report", report, [data])
     options = dict(given) | {"from": [data]}
     if "label" not in options and not is_svmlight(data, given):
@@ -82,18 +82,18 @@ def evaluate(
         code = INTERRUPTED
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    if report is not None and code == 0:
+    told = {"records": contents.records, "rejected": contents.rejected}
+    if as_json:
+        print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
+    elif rows:  # none if it was interrupted at once
+        _print_table(f"{data}: {contents.summary()}", rows)
+    if report is not None and code == 0:  # last: whatever becomes of it, the scores are told
         source = make_source(options)
         try:
             made = record(source, entrants[0].make(contents.labels), contents.records, max_records)
         finally:
             source.close()
         write_report(report, made, rows)
-    told = {"records": contents.records, "rejected": contents.rejected}
-    if as_json:
-        print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
-    elif rows:  # none if it was interrupted at once
-        _print_table(f"{data}: {contents.summary()}", rows)
     return code
 
 

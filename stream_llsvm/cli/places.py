@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
 from stream_llsvm.cli.addresses import topics_of
-from stream_llsvm.cli.mistakes import MistakeError
+from stream_llsvm.cli.mistakes import MistakeError, one_line
 
 
-def check_file_place(flag: str, path: str) -> None:
-    """Raise MistakeError if no file of this name can be made."""
+def check_can_write(flag: str, path: str) -> None:
+    """Raise MistakeError if no file of this name can be written.
+
+    Files are written under another name first, which is tried: permissions alone do not tell of
+    disks that can only be read.
+    """
+    folder = Path(path).parent
     if Path(path).is_dir():
         raise MistakeError(f"{flag}: {path} is a folder: name a file")
-    if not Path(path).parent.is_dir():
-        raise MistakeError(f"{flag}: there is no folder {Path(path).parent}")
+    if not folder.is_dir():
+        raise MistakeError(f"{flag}: there is no folder {folder}")
+    try:
+        with tempfile.TemporaryFile(dir=os.path.dirname(os.path.realpath(path))):
+            pass
+    except OSError as error:
+        why = error.strerror or one_line(error)
+        raise MistakeError(f"{flag}: {path} cannot be written: {why}") from None
 
 
 def check_folder_place(flag: str, path: str) -> None:

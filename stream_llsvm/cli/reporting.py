@@ -93,10 +93,15 @@ def record(
 def write_report(path: str, recorded: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
     """Write what was recorded, and the scores of all learners, as one HTML file."""
     shown = one_file(static_files(), {**recorded, "compared": rows})
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.tmp")
     try:
-        Path(path).write_text(shown, encoding="utf-8")
+        unfinished.write_text(shown, encoding="utf-8")
+        unfinished.replace(target)
     except OSError as error:
-        raise RunFailedError(f"--report: {one_line(error)}") from error
+        unfinished.unlink(missing_ok=True)
+        why = error.strerror or one_line(error)
+        raise RunFailedError(f"--report: {path} could not be written: {why}") from error
 
 
 def one_file(files: Mapping[str, File], recorded: Mapping[str, Any]) -> str:

@@ -15,10 +15,11 @@ from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.cli.paging import show_page
 from stream_llsvm.cli.pipeline import Settings
-from stream_llsvm.cli.places import check_file_place
+from stream_llsvm.cli.places import check_can_write
 from stream_llsvm.cli.stopping import Stopping
 from stream_llsvm.cli.telling import print_json, print_table
 from stream_llsvm.cli.watching import Watch
+from stream_llsvm.engine.engine import Engine
 
 
 def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) -> int:
@@ -32,7 +33,7 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
             stack.callback(sink.close)
         engine = make_engine(settings, sink, stack)
         if save is not None:  # now that the run's own folders are there
-            check_file_place("--save", save)
+            check_can_write("--save", save)
         Alarms(engine, settings["source"].get("label"))
         if "dashboard" in settings:
             show_page(settings["dashboard"], engine, stack)
@@ -44,28 +45,48 @@ def run_pipeline(settings: Settings, *, as_json: bool, max_records: int | None) 
         except Exception as error:
             raise RunFailedError(one_line(error)) from error
         seconds = time.monotonic() - begin
-        if save is not None:
-            _save(engine.model, save)
+        failed = [lost] if (lost := _lost(engine)) else []
+        if save is not None and (unsaved := _save(engine.model, save)):
+            failed.append(unsaved)
         report = report_of(engine, stopping.by, seconds, engine.progress.counts["records"] - before)
+    report["failed"] = failed
     print_json(report) if as_json else print_table(report, engine.progress.scores.window)
+    if failed:  # told when there is nothing left to do, so that it is the last that is read
+        raise RunFailedError("; ".join(failed))
     return INTERRUPTED if stopping.by == "SIGINT" else 0
 
 
-def _save(model: Any, path: str) -> None:
+def _save(model: Any, path: str) -> str:
+    """Save the model; return why it could not be, nothing if it could."""
     try:
         model.save(path)
     except OSError as error:
-        raise RunFailedError(f"the model could not be saved: {one_line(error)}") from error
+        return f"the model could not be saved: {one_line(error)}"
+    return ""
 
 
-def report_of(engine: Any, by: str | None, seconds: float, records: int) -> dict[str, Any]:
+def _lost(engine: Engine) -> str:
+    """Return what the last checkpoint should have kept and could not, nothing if all is kept."""
+    if engine.lost is None:
+        return ""
+    kept, made = engine.checkpoints, engine.made
+    good = "there is no good one" if kept is None or made is None else (
+        f"the newest good one is {kept.path(made.number)}, at record {made.record:,}"
+    )  # fmt: skip
+    return (
+        f"the last checkpoint failed ({engine.lost.why}): what was learned of the last "
+        f"{engine.lost.records:,} records is lost; {good}"
+    )
+
+
+def report_of(engine: Engine, by: str | None, seconds: float, records: int) -> dict[str, Any]:
     """Return what became of a run: stopped by a signal or not, after so long, so many records."""
-    kept = engine.checkpoints
+    kept, made = engine.checkpoints, engine.made
     return {
         **engine.report(),
         "model": type(engine.model).__name__,
         "seconds": round(seconds, 3),
         "records_per_second": round(records / max(seconds, 1e-9), 1),
-        "checkpoint": None if kept is None else str(kept.path(kept.number)),
+        "checkpoint": None if kept is None or made is None else str(kept.path(made.number)),
         "stopped_by": by,
     }

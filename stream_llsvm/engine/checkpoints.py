@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -38,6 +39,13 @@ class Made(NamedTuple):
     record: int
 
 
+class Lost(NamedTuple):
+    """What a run has learned and could not keep: so many records, and why."""
+
+    records: int
+    why: str
+
+
 class Checkpoints:
     """Checkpoints in a folder, written by a thread of their own.
 
@@ -56,7 +64,9 @@ class Checkpoints:
     failures
         How many could not be written.
     failed
-        The last reasons why; who tells of them takes them away.
+        Errors of the last failed writes; the caller pops them when it has reported them.
+    newest
+        The newest one that the run went on from, or has written whole; None if there is none.
 
     """
 
@@ -81,6 +91,7 @@ class Checkpoints:
         self.failures = 0
         self.failed: deque[OSError] = deque(maxlen=100)
         self.failing = False  # whether the last one could not be written
+        self.newest: Made | None = None
 
     def _numbers(self) -> list[int]:
         matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -112,8 +123,10 @@ class Checkpoints:
                 "Move them away to begin anew"
             )
 
-    def write(self, payload: Mapping[str, Any], *, wait: bool = False) -> int | None:
-        """Write a checkpoint; None if the last one is still being written.
+    def write(
+        self, payload: Mapping[str, Any], *, record: int = 0, wait: bool = False
+    ) -> int | None:
+        """Write a checkpoint, after so many records; None if the last one is still being written.
 
         The payload must not change any more. With ``wait`` the file is on disk on return, and an
         OSError is raised if it could not be.
@@ -124,17 +137,17 @@ class Checkpoints:
             self._pending.result()
         self.number += 1
         if wait:
-            error = self._try(self.number, payload)
+            error = self._try(self.number, payload, record)
             if error is not None:
                 raise error
         else:
-            self._pending = self._writer.submit(self._try, self.number, payload)
+            self._pending = self._writer.submit(self._try, self.number, payload, record)
         return self.number
 
-    def _try(self, number: int, payload: Mapping[str, Any]) -> OSError | None:
+    def _try(self, number: int, payload: Mapping[str, Any], record: int) -> OSError | None:
         """Write it, or return why not after telling of it."""
         try:
-            self._write_now(number, payload)
+            self._write_now(number, payload, record)
         except OSError as error:
             self.failures += 1
             self.failed.append(error)
@@ -143,13 +156,13 @@ class Checkpoints:
             return error
         return None
 
-    def _write_now(self, number: int, payload: Mapping[str, Any]) -> None:
+    def _write_now(self, number: int, payload: Mapping[str, Any], record: int) -> None:
         try:
             write(self.path(number), payload)
         except OSError:
             self.failing = True
             raise
-        self.failing = False
+        self.failing, self.newest = False, Made(number, time.time(), record)
         for old in self._numbers()[: -self.keep]:
             with contextlib.suppress(OSError):
                 self.path(old).unlink()

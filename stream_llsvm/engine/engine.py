@@ -23,7 +23,7 @@ from stream_llsvm.connectors.base import (
     Source,
     transactional,
 )
-from stream_llsvm.engine.checkpoints import Checkpoints, Made
+from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
 from stream_llsvm.engine.keeping import EngineError, continued, saved
 from stream_llsvm.engine.late import LateLabels
 from stream_llsvm.engine.learner import Answers, Learner
@@ -73,6 +73,12 @@ class Engine:
     observers
         Who is told how the run goes.
 
+    Attributes
+    ----------
+    lost
+        What the last run has learned and could not keep, since its last checkpoint failed; None if
+        nothing was lost.
+
     Examples
     --------
     >>> from stream_llsvm import Engine, LLSVMClassifier
@@ -116,15 +122,22 @@ class Engine:
         self.observers: list[Observer] = [Unlabelled(), Recoveries(), *observers]
         self.position: Position | None = None
         self._again_from: Position | None = None
-        self.made: Made | None = None  # the last checkpoint
+        self.lost: Lost | None = None
+        self._kept: tuple[object, ...] = ()  # what had come in before the last checkpoint
         self._stop = threading.Event()
         if checkpoints is not None:
             continued(self, checkpoints)
+            self._kept = self._came()
 
     @property
     def model(self) -> base.Classifier:
         """The model, as it has learned so far. Only the thread that runs the engine may use it."""
         return self.learner.model
+
+    @property
+    def made(self) -> Made | None:
+        """The newest checkpoint that is good; None if there is none."""
+        return None if self.checkpoints is None else self.checkpoints.newest
 
     def run(self, max_records: int | None = None) -> dict[str, Any]:
         """Learn until the source ends, `stop` is called, or so many records have come.
@@ -145,7 +158,7 @@ class Engine:
         return self.report()
 
     def _run(self, max_records: int | None) -> None:
-        due = time.monotonic() + self.every
+        due, self.lost = time.monotonic() + self.every, None
         end = None if max_records is None else self.progress.counts["records"] + max_records
         if self._again_from is not None:  # the last run had read further than it learned
             self.source.seek(self._again_from)
@@ -226,20 +239,36 @@ class Engine:
 
         With a transactional sink the checkpoint is on disk before the predictions are shown: after
         a crash between the two, the position that the broker keeps tells which one holds.
+
+        Nothing is written if nothing has come in since the last one: the few that are kept are
+        states to go back to, and not copies of one.
         """
         assert self.checkpoints is not None
-        sink = transactional(self.sink)
+        came = self._came()
+        if came == self._kept and not self.checkpoints.failing:
+            return
+        sink, records = transactional(self.sink), self.progress.counts["records"]
         self._flush()
         try:
-            number = self.checkpoints.write(saved(self), wait=wait or sink is not None)
-        except OSError:
+            number = self.checkpoints.write(
+                saved(self), record=records, wait=wait or sink is not None
+            )
+        except OSError as error:
             self._note_failures()
+            if wait:
+                before = 0 if self.made is None else self.made.record
+                self.lost = Lost(records - before, error.strerror or str(error))
             return
         if sink is not None:
             sink.commit(self.position)
         if number is not None:
-            self.made = Made(number, time.time(), self.progress.counts["records"])
+            self._kept = came
             self.progress.note("checkpoint", f"number {number}")
+
+    def _came(self) -> tuple[object, ...]:
+        """Return what changes whenever something comes in."""
+        late = None if self.late is None else self.late.position
+        return self.position, late, self.progress.counts["records"]
 
     def _flush(self) -> None:
         for sink in (self.sink, self.rejects.letters):

@@ -72,7 +72,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.position = payload["position"]
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime
-    engine.made = Made(found.number, at, records)
+    checkpoints.newest = Made(found.number, at, records)
     try:
         _seek(engine, payload)
     except (SourceError, ValueError) as error:

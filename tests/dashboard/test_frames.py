@@ -237,9 +237,10 @@ def test_a_checkpoint_that_fails_is_shown(tmp_path: Any) -> None:
     folder = tmp_path / "kept"
     checkpoints = Checkpoints(folder)
     with live(rows(100), checkpoints=checkpoints, every=0.1) as run:
-        run.until(lambda frame: frame["status"]["checkpoint"])
+        run.until(lambda frame: (frame["status"]["checkpoint"] or {}).get("record") == 100)
         gone = tmp_path / "gone"
         folder.rename(gone)
+        run.source.feed(rows(1))
         run.until(lambda frame: frame["status"]["checkpoint"]["failed"])
         gone.rename(folder)
         run.until(lambda frame: not frame["status"]["checkpoint"]["failed"])

@@ -262,6 +262,38 @@ def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
     assert not run.is_alive()
 
 
+def test_no_checkpoint_is_written_while_nothing_comes_in(tmp_path: Path) -> None:
+    """Those that are kept are states to go back to, and not copies of one."""
+
+    class Paused(Witness):
+        turns = 0
+
+        def turned(self, engine: Engine) -> None:
+            self.turns += engine.progress.counts["records"] == 30
+            if self.turns == 5:
+                engine.stop()
+
+    class Endless(ListSource):
+        @property
+        def ended(self) -> bool:
+            return False
+
+    data, kept = rows(30), Checkpoints(tmp_path)
+    engine = Engine(
+        Endless(data, "y"), model(), checkpoints=kept, every=0.0, max_batch=10,
+        observers=[Paused()],
+    )  # fmt: skip
+    engine.run()
+    kept.close()
+    again = Checkpoints(tmp_path)
+    found = [one.payload["progress"]["counts"]["records"] for one in again.newest_first()]
+    assert found[0] == 30 and found == sorted(set(found), reverse=True), "two are the same"
+    before = again.number
+    Engine(source(data, key=None), model(), checkpoints=again).run()
+    assert again.number == before, "a run in which nothing came wrote another"
+    again.close()
+
+
 class Committed(Kept):
     """Shows results with a commit, and keeps the position; it outlives the runs."""
 
