@@ -7,13 +7,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # two, so that a test which leans on another one's leftovers shows.
 WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) + 1)))
 
-.PHONY: help demo kafka test lint bench clean data-given
+MINUTES ?= 10
+
+.PHONY: help demo kafka test fuzz lint bench clean data-given
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo              learn a stream that moves, live in the browser"
 	@echo "make kafka             run a Kafka broker on this machine until Ctrl-C"
 	@echo "make test              lint, then every test and docstring example"
+	@echo "make fuzz MINUTES=60   search at random for records that a property test does not hold for"
 	@echo "make lint              style and types only"
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
@@ -29,6 +32,9 @@ kafka:
 
 test: lint
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+fuzz: $(VENV)/.ready-test
+	@$(BIN)/python tools/fuzz.py --minutes $(MINUTES) --workers $(WORKERS)
 
 lint: $(VENV)/.ready-test
 	@$(BIN)/ruff check .

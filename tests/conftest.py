@@ -8,21 +8,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
 
 import stream_llsvm
 from stream_llsvm.kernels.kinds import KERNELS, TOGETHER, address_of, address_together
 from stream_llsvm.kernels.state import ANCHORS_KIND
+from tests.property_profiles import load_profiles
 
 if TYPE_CHECKING:
     from tests.connectors.kafka_support import Kafka
     from tools.kafka_broker import Broker
 
-# No deadline: the first call of a kernel compiles it. On a build server the
-# examples are the same in every run, so a red build can be repeated.
-settings.register_profile("dev", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+load_profiles()
 
 SERVERS = "KAFKA_BOOTSTRAP_SERVERS"
 
