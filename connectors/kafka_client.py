@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_llsvm.connectors.kafka_diagnosis import Trouble, diagnose, hosts
+from stream_llsvm.extras import install_command
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -32,7 +33,7 @@ def need_kafka() -> None:
     if found is None or int(found.split(".")[0]) < 3:
         have = "it is not installed" if found is None else f"this is {found}"
         raise ImportError(
-            f"Kafka needs kafka-python 3 or newer ({have}): pip install 'stream_llsvm[kafka]'"
+            f"Kafka needs kafka-python 3 or newer ({have}): {install_command('kafka')}"
         )
 
 

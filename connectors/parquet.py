@@ -21,6 +21,7 @@ from stream_llsvm.connectors.codecs import (
     number,
     plain,
 )
+from stream_llsvm.extras import install_command
 from stream_llsvm.values import show
 
 _ROWS = 1 << 14
@@ -54,8 +55,7 @@ class ParquetReader:
             import pyarrow.parquet as pq
         except ImportError:
             raise SourceError(
-                f"{path}: Parquet files need the package pyarrow: "
-                "pip install 'stream_llsvm[parquet]'"
+                f"{path}: Parquet files need the package pyarrow: {install_command('parquet')}"
             ) from None
         self.path = path
         self.options = Codec(**options)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from stream_llsvm.connectors.base import SourceError
+from stream_llsvm.extras import install_command
 
 #: How many bytes before a position tell whether a file is still the one that it was.
 TAIL = 64
@@ -200,7 +201,7 @@ def _zstd(path: str) -> Any:
         import zstandard
     except ImportError:
         raise SourceError(
-            f"{path}: zstd files need the package zstandard: pip install 'stream_llsvm[zstd]'"
+            f"{path}: zstd files need the package zstandard: {install_command('zstd')}"
         ) from None
     return lambda: zstandard.ZstdDecompressor().decompressobj()
 

@@ -7,6 +7,8 @@ half a second, which ``stream-llsvm --help`` need not wait for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stream_llsvm.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
     from stream_llsvm.engine.keeping import EngineError

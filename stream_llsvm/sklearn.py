@@ -25,6 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.extras import install_command
 from stream_llsvm.learners.additive import AdditiveSVMClassifier as _Additive
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier as _Budgeted
@@ -47,8 +48,7 @@ try:
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError as error:
     raise ImportError(
-        "scikit-learn's interface needs scikit-learn 1.6 or newer: "
-        "pip install 'stream_llsvm[sklearn]'"
+        f"scikit-learn's interface needs scikit-learn 1.6 or newer: {install_command('sklearn')}"
     ) from error
 
 __all__ = [

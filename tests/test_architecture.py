@@ -24,6 +24,8 @@ PACKAGE = ROOT / "stream_llsvm"
 MAY_IMPORT: dict[str, set[str]] = {
     "kernels": set(),
     "values": set(),
+    "version": set(),
+    "extras": set(),
     "names": {"values"},
     "labels": {"values"},
     "sparse": set(),
@@ -63,9 +65,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "feature_maps": {"features", "options", "sparse", "values"},
     "optimum": {"kernels", "options"},
     "reference": {"frames", "kernels", "learners", "optimum"},
-    "sklearn": {"learners"},
+    "sklearn": {"extras", "learners"},
     "engine": {"connectors", "labels", "learners", "model_file"},
-    "connectors": {"values"},
+    "connectors": {"extras", "values"},
     "dashboard": {
         "anchor_table",
         "compiling",
@@ -76,8 +78,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "memory",
     },
     "streams": {"connectors"},
-    "cli": {"connectors", "dashboard", "engine", "explain", "learners", "model_file", "streams"},
-    "__init__": {"engine", "explain", "feature_maps", "learners", "model_file"},
+    "cli": {
+        "connectors",
+        "dashboard",
+        "engine",
+        "explain",
+        "extras",
+        "learners",
+        "model_file",
+        "streams",
+        "version",
+    },
+    "__init__": {"version", "engine", "explain", "feature_maps", "learners", "model_file"},
 }
 BANNED = ("pandas", "polars", "pyarrow", "sklearn", "scipy", "matplotlib", "rich", "capymoa")
 SERVERS = ("http.server", "aiohttp", "starlette", "uvicorn", "fastapi", "flask", "tornado")

@@ -7,6 +7,7 @@ import inspect
 import subprocess
 import sys
 import types
+from importlib import metadata
 
 import pytest
 
@@ -60,6 +61,10 @@ def test_nothing_else_is_shown() -> None:
         exec("from stream_llsvm import Classifier")
 
 
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert stream_llsvm.__version__ == metadata.version("stream_llsvm")
+
+
 def test_nothing_is_imported_before_it_is_used() -> None:
     code = "import sys, stream_llsvm; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -74,6 +79,7 @@ def test_what_type_checkers_see_is_what_is_there() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("stream_llsvm.")
         for alias in node.names
+        if alias.name != "__version__"
     }
     assert seen == {name: f"stream_llsvm.{where}" for name, where in stream_llsvm._WHERE.items()}
     assert sorted(seen, key=str.casefold) == sorted(NAMES, key=str.casefold)

@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import stream_llsvm
 from stream_llsvm import sklearn as face
+from stream_llsvm.extras import install_command
 from tests.learners.support import SMALL, everything
 
 ALL: list[Any] = [getattr(face, name) for name in face.__all__ if name != "StreamClassifier"]
@@ -202,4 +203,4 @@ def test_without_scikit_learn_it_says_what_to_install() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert told.returncode != 0
-    assert "pip install 'stream_llsvm[sklearn]'" in told.stderr.splitlines()[-1]
+    assert install_command("sklearn") in told.stderr.splitlines()[-1]

@@ -11,10 +11,9 @@ from rich.console import Console
 
 from stream_llsvm.cli.browsing import open_page
 from stream_llsvm.cli.endpoints import make_source
-from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
 from stream_llsvm.cli.running import report_of
-from stream_llsvm.cli.stopping import Stopping
+from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 from stream_llsvm.cli.telling import print_table
 from stream_llsvm.cli.watching import Watch
 from stream_llsvm.connectors.base import Source
@@ -84,12 +83,7 @@ def _page(engine: Engine, port: int) -> Dashboard:
     try:
         from stream_llsvm.dashboard.serving import Dashboard, DashboardError
     except ModuleNotFoundError as missing:
-        name = (missing.name or "").partition(".")[0]
-        if name not in ("starlette", "uvicorn"):
-            raise
-        raise MistakeError(
-            f"the demo needs {name}: pip install 'stream_llsvm[dashboard]'"
-        ) from None
+        raise MistakeError(f"the demo: {one_line(missing)}") from None
     first: DashboardError | None = None
     for tried in range(port, min(port + _PORTS, 2**16) if port > 0 else 1):
         try:

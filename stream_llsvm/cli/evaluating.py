@@ -21,11 +21,11 @@ from rich.table import Table
 from stream_llsvm.cli.columns import is_svmlight
 from stream_llsvm.cli.endpoints import make_source
 from stream_llsvm.cli.entrants import Entrant
-from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.peers import Labels
 from stream_llsvm.cli.places import check_apart, check_can_write
 from stream_llsvm.cli.reporting import record, write_report
+from stream_llsvm.cli.signals import INTERRUPTED, raising_interrupts
 from stream_llsvm.cli.telling import doubted, print_json
 from stream_llsvm.cli.whole_file import Contents, batches, look_through
 from stream_llsvm.connectors.base import SourceError
@@ -72,7 +72,7 @@ def evaluate(
         transient=True,
     )
     try:
-        with bar:
+        with raising_interrupts(), bar:
             for entrant in entrants:
                 task = bar.add_task(entrant.name, total=contents.records, rate="")
                 rows.append(_scored(entrant, options, contents, max_records, bar, task))

@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.signals import INTERRUPTED
 
-INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
 _DEBUG = "--debug"
 
 
@@ -55,6 +55,9 @@ def _leave(error: Exception) -> NoReturn:
         path = context.command_path if context is not None else "stream-llsvm"
         _say(f"{' '.join(tell().split())} Try '{path} --help'.")
         sys.exit(getattr(error, "exit_code", 2))
+    if isinstance(error, ModuleNotFoundError):
+        _say(one_line(error))
+        sys.exit(2)
     _say(f"{type(error).__name__}: {one_line(error)} ({_DEBUG} shows where)")
     sys.exit(1)
 

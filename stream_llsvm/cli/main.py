@@ -1,8 +1,16 @@
-"""Where the command starts; what it needs beyond the package is asked for here."""
+"""Where the command starts: Ctrl-C ends it without a word, whatever is being imported.
+
+The handler is set before anything else is imported. An exception in its place would be printed or
+swallowed by whoever is importing, compiling or cleaning up at that moment.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+
+signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # what a shell expects of Ctrl-C
 
 
 def main() -> None:
@@ -12,11 +20,11 @@ def main() -> None:
 
         from stream_llsvm.cli.app import app
     except ModuleNotFoundError as missing:
-        if missing.name is None or missing.name.partition(".")[0] not in ("typer", "rich"):
+        from stream_llsvm.extras import install_hint
+
+        hint = install_hint(missing)
+        if hint is None:
             raise
-        text = f"stream-llsvm needs {missing.name}: pip install 'stream_llsvm[cli]'"
-        print(text, file=sys.stderr)
+        print(f"stream-llsvm: {hint}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
     app(prog_name="stream-llsvm")

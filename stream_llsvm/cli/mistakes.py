@@ -60,7 +60,14 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception's text on one line, its type's name if it has none."""
+    """Return an exception's text on one line, its type's name if it has none.
+
+    Of a module that is missing, how to install it.
+    """
+    if isinstance(error, ModuleNotFoundError):
+        from stream_llsvm.extras import install_hint
+
+        return install_hint(error) or str(error)
     if isinstance(error, OSError) and error.strerror:
         return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split()) or type(error).__name__

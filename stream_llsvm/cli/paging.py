@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
-from stream_llsvm.cli.mistakes import MistakeError
+from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.engine.engine import Engine
 
 TOKEN = "STREAM_LLSVM_TOKEN"
@@ -21,10 +21,7 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
         from stream_llsvm.dashboard.guard import new_token
         from stream_llsvm.dashboard.serving import Dashboard, DashboardError, NoTokenError
     except ModuleNotFoundError as missing:
-        name = (missing.name or "").partition(".")[0]
-        raise MistakeError(
-            f"the live page needs {name}: pip install 'stream_llsvm[dashboard]'"
-        ) from None
+        raise MistakeError(f"the live page: {one_line(missing)}") from None
     made = new_token() if given.get("new_token") else None
     token = made or given.get("token") or os.environ.get(TOKEN) or None
     host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)

@@ -10,6 +10,7 @@ from typing import Any
 from stream_llsvm.cli.addresses import Topics, topic_of
 from stream_llsvm.cli.columns import check_names, first_records
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.signals import raising_interrupts
 from stream_llsvm.cli.topics import make_topic
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.file_sink import JsonLinesFile, as_json
@@ -85,14 +86,15 @@ def replay(
     target = _target(to)
     sent, begin = 0, time.monotonic()
     try:
-        for record in _records(data, given):
-            target.send(None if key is None else record.get(key), as_json(record))
-            sent += 1
-            if sent == max_records:
-                break
-            if rate and sent % max(1, int(rate / _SLICES)) == 0:
-                target.push()
-                time.sleep(max(0.0, begin + sent / rate - time.monotonic()))
+        with raising_interrupts():
+            for record in _records(data, given):
+                target.send(None if key is None else record.get(key), as_json(record))
+                sent += 1
+                if sent == max_records:
+                    break
+                if rate and sent % max(1, int(rate / _SLICES)) == 0:
+                    target.push()
+                    time.sleep(max(0.0, begin + sent / rate - time.monotonic()))
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
     finally:

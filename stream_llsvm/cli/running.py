@@ -11,12 +11,11 @@ from rich.console import Console
 from stream_llsvm.cli.alarms import Alarms
 from stream_llsvm.cli.building import make_engine
 from stream_llsvm.cli.endpoints import make_sink
-from stream_llsvm.cli.group import INTERRUPTED
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.cli.paging import show_page
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.places import check_can_write
-from stream_llsvm.cli.stopping import Stopping
+from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 from stream_llsvm.cli.telling import print_json, print_table
 from stream_llsvm.cli.watching import Watch
 from stream_llsvm.engine.engine import Engine

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.cli.paging import TOKEN
+from stream_llsvm.cli.signals import raising_interrupts
 
 _EVERY = 0.5
 _PATIENCE = 5.0  # seconds for an answer
@@ -96,7 +97,10 @@ def watch_page(address: str, *, once: bool) -> int:
     if once or not console.is_terminal:
         console.print(drawn(frame))
         return 0
-    with Live(drawn(frame), console=console, auto_refresh=False) as screen:
+    with (
+        raising_interrupts(),
+        Live(drawn(frame), console=console, auto_refresh=False) as screen,
+    ):
         while frame is None or frame["status"].get("state") not in ("stopped", "failed"):
             time.sleep(_EVERY)
             try:

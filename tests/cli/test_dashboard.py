@@ -21,6 +21,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from stream_llsvm.cli.topping import drawn
+from stream_llsvm.extras import install_command
 from tests.cli.support import ROOT, csv_file, refused, run, started, wait_for
 
 pytest.importorskip("uvicorn", reason="comes with the extra 'dashboard'")
@@ -187,7 +188,8 @@ def test_without_the_extra_one_line_says_what_to_install(data: Path, absent: str
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 2
-    assert f"needs {absent}: pip install 'stream_llsvm[dashboard]'" in done.stderr
+    hint = f"{absent} is not installed: {install_command('dashboard')}"
+    assert f"the live page: {hint}" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm.extras import install_command
 from tests.cli import support
 from tests.cli.support import ROOT, refused, started
 
@@ -229,5 +230,5 @@ def test_without_the_extra_one_line_says_what_to_install(absent: str) -> None:
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )
     assert done.returncode == 2
-    extra = "pip install 'stream_llsvm[dashboard]'"
-    assert done.stderr == f"stream-llsvm: the demo needs {absent}: {extra}\n"
+    hint = f"{absent} is not installed: {install_command('dashboard')}"
+    assert done.stderr == f"stream-llsvm: the demo: {hint}\n"

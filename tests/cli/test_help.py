@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from stream_llsvm.extras import install_command
 from tests.cli.support import ROOT, run
 
 COMMANDS = ["run", "evaluate", "replay", "predict", "inspect", "demo", "top"]
@@ -54,4 +55,26 @@ def test_without_the_extra_one_line_says_what_to_install(absent: str) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 2
-    assert done.stderr == f"stream-llsvm needs {absent}: pip install 'stream_llsvm[cli]'\n"
+    assert done.stderr == f"stream-llsvm: {absent} is not installed: {install_command('cli')}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["replay", "examples/bananas.csv", "--to", "kafka://localhost:1/x"],
+        ["run", "--from", "kafka://localhost:1/x", "--label", "y"],
+        ["run", "--from", "examples/bananas.csv", "--label", "y", "--to", "kafka://localhost:1/x"],
+    ],
+)
+def test_without_kafka_one_line_says_what_to_install(arguments: list[str]) -> None:
+    code = "import sys; sys.modules['kafka'] = None; from stream_llsvm.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"{install_command('kafka')}\n")
+    assert done.stderr.count("\n") == 1

@@ -68,6 +68,31 @@ def test_a_followed_file_is_left_and_taken_up_again(
     assert predicted(to) == 450
 
 
+@pytest.mark.parametrize("command", ["evaluate", "predict", "--help"])
+def test_an_early_interrupt_leaves_no_traceback(data: Path, command: str) -> None:
+    """Whatever is being imported, compiled or torn down at that moment."""
+    code = "import stream_llsvm.cli.main as m; print('begun', flush=True); m.main()"
+    given = [] if command == "--help" else [str(data), "--label", "y"]
+    chance = random.Random(command)
+    for _ in range(8):
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, command, *given],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(chance.uniform(0.0, 0.6))
+        process.send_signal(signal.SIGINT)
+        status, _, err = ended(process)
+        assert "Traceback" not in err
+        assert "Error" not in err
+        # It may have ended before; while Python shuts down the signal itself ends it.
+        assert status in (130, -signal.SIGINT, 0, 2)
+
+
 def test_a_second_interrupt_leaves_at_once(data: Path) -> None:
     code = (
         "import sys, time; from stream_llsvm.engine.engine import Engine\n"

@@ -1,4 +1,7 @@
-"""SIGTERM and the first Ctrl-C ask a run to stop; a second Ctrl-C ends the process at once."""
+"""What Ctrl-C and SIGTERM do: end the process, raise, or ask a run to stop.
+
+A command ends at once, as `main` has set it, unless it says here that there is something to finish.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,28 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Self
 
-from stream_llsvm.cli.group import INTERRUPTED
-
+INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
+@contextlib.contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """While it is a context, Ctrl-C raises KeyboardInterrupt: something wants to be finished."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class Stopping:
-    """While it is a context, signals call what is to stop, and the first is remembered.
+    """SIGTERM and the first Ctrl-C ask a run to stop; a second Ctrl-C ends the process at once.
+
+    While it is a context, signals call what is to stop, and the first is remembered.
 
     A thread hears them, since Python's own handlers wait for what the main thread is in: a kernel,
     or a compiler that takes half a minute.
@@ -40,9 +54,9 @@ class Stopping:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        self._ear, self._mouth = os.pipe()
-        os.set_blocking(self._mouth, False)
-        self._woken = signal.set_wakeup_fd(self._mouth, warn_on_full_buffer=False)
+        self._wakeup_read, self._wakeup_write = os.pipe()
+        os.set_blocking(self._wakeup_write, False)
+        self._woken = signal.set_wakeup_fd(self._wakeup_write, warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._listen, name="signals", daemon=True)
         self._thread.start()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -53,12 +67,12 @@ class Stopping:
         for number, before in self._before.items():
             signal.signal(number, before)
         signal.set_wakeup_fd(self._woken)
-        os.close(self._mouth)  # the thread has heard all that came, and ends
+        os.close(self._wakeup_write)  # the thread has heard all that came, and ends
         self._thread.join()
-        os.close(self._ear)
+        os.close(self._wakeup_read)
 
     def _listen(self) -> None:
-        while heard := os.read(self._ear, 1):
+        while heard := os.read(self._wakeup_read, 1):
             if heard[0] not in self._before:
                 continue
             if self.by is not None and heard[0] == signal.SIGINT:
