@@ -68,6 +68,8 @@ def print_table(report: dict[str, Any], window: int) -> None:
     drawn.add_column(f"last {window:,}", justify="right")
     for name in ("records", "predicted", "learned"):
         drawn.add_row(name, f"{report[name]:,}", "")
+    if report["unscored"]:
+        drawn.add_row("  not scored: before any label", f"{report['unscored']:,}", "")
     rejected = report["rejected"]
     drawn.add_row("rejected", f"{sum(rejected.values()):,}", "")
     for reason, number in rejected.items():

@@ -37,13 +37,18 @@ class Progress:
     def __init__(self, window: int, detector: base.DriftDetector | None) -> None:
         self.scores, self.detector = Scores(window), detector
         self.classes = LabelSpace()
-        self.counts: Counter[str] = Counter(records=0, predicted=0, learned=0, drifts=0)
+        self.counts: Counter[str] = Counter(
+            records=0, predicted=0, learned=0, unscored=0, drifts=0
+        )
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen
         self._number = 0
 
     def score(self, labels: Sequence[Any], answers: Answers) -> None:
-        """Score the answers to records that had a label, and were learned."""
+        """Score the answers to records that had a label, and were learned.
+
+        What was answered before any label had come is counted apart, as ``unscored``.
+        """
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
         truth = None if answers.given is None else self._known(answers.given)
@@ -58,6 +63,11 @@ class Progress:
         self._note_new_classes(rows, truth)
         self.scores.update(truth, told, p_truth)
         self.counts["learned"] += len(rows)
+        told_any = told >= 0
+        if not told_any.all():
+            self.counts["unscored"] += int((~told_any).sum())
+            rows = [row for row, scored in zip(rows, told_any.tolist(), strict=True) if scored]
+            truth, told = truth[told_any], told[told_any]
         if self.detector is not None:
             self._watch(self.detector, rows, (truth != told).astype(float).tolist())
 

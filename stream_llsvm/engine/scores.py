@@ -2,7 +2,8 @@
 
 Three views of the same hits: over a window of the last records, fading, and over all. Beside them
 what answering without learning would have scored: the majority class so far, and the last label.
-Classes are numbers, in the order in which they appeared.
+Classes are numbers, in the order in which they appeared. A record that was answered before any label
+had come has no prediction, and is in no score.
 """
 
 from __future__ import annotations
@@ -53,12 +54,11 @@ class Scores:
 
     def update(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
         """Score a block: true classes, predicted ones (-1: none), and the truth's probability."""
-        n = len(truth)
-        if n == 0:
+        if len(truth) == 0:
             return
         self._make_room(int(max(truth.max(), predicted.max())) + 1)
         self._counts = self.class_counts()
-        tally(
+        n = tally(
             truth, predicted, np.ascontiguousarray(p_truth), self.n, self._last, FADE,
             self._counts, self.confusion, self._sums, self._fading,
             self._recent, self._recent_hits,
@@ -82,9 +82,8 @@ class Scores:
         """Return (truth, predicted) counts over the window."""
         n = min(self.n, self.window)
         truth, predicted = self._recent[:, :n]
-        told = predicted >= 0
         table = np.zeros_like(self.confusion)
-        np.add.at(table, (truth[told], predicted[told]), 1)
+        np.add.at(table, (truth, predicted), 1)
         return table
 
     def report(self, classes: int | None = None) -> dict[str, dict[str, float]]:
@@ -144,8 +143,6 @@ def _scores_of(means: NDArray[np.float64]) -> dict[str, float]:
 def _table_scores(table: Codes) -> dict[str, float]:
     """Return Cohen's kappa and the mean F1 of the classes that occur."""
     total = int(table.sum())
-    if total == 0:
-        return {"kappa": 0.0, "macro_f1": 0.0}
     hits, truth, told = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     chance = float(truth @ told) / total**2
     agreed = float(hits.sum()) / total

@@ -29,15 +29,17 @@ def tally(
     fading: NDArray[Any],
     recent: NDArray[Any],
     recent_hits: NDArray[Any],
-) -> None:
-    """Count a block of records.
+) -> int:
+    """Count a block of records; return how many of them were scored.
+
+    One without an answer is not: all that counts then is that its class came once more.
 
     Parameters
     ----------
     truth, predicted, p_truth
         Each record's class, the predicted one (-1: none), and the probability of the truth.
     begun, last
-        How many records were before, and the class of the last one.
+        How many records were scored before, and the class of the last one.
     fade
         What a record still counts when another has come.
     counts, confusion
@@ -49,23 +51,26 @@ def tally(
 
     """
     window = recent.shape[1]
-    majority = counts.argmax() if begun else -1
+    majority = counts.argmax() if last >= 0 else -1
+    scored = 0
     for i in range(len(truth)):
         is_, told = truth[i], predicted[i]
-        at = (begun + i) % window
-        recent[0, at], recent[1, at] = is_, told
-        recent_hits[MODEL, at] = is_ == told
-        recent_hits[MAJORITY, at] = is_ == majority
-        recent_hits[LAST, at] = is_ == last
-        recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
-        for kind in range(KINDS):
-            sums[kind] += recent_hits[kind, at]
-            fading[kind] = fade * fading[kind] + recent_hits[kind, at]
         if told >= 0:
+            at = (begun + scored) % window
+            recent[0, at], recent[1, at] = is_, told
+            recent_hits[MODEL, at] = is_ == told
+            recent_hits[MAJORITY, at] = is_ == majority
+            recent_hits[LAST, at] = is_ == last
+            recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
+            for kind in range(KINDS):
+                sums[kind] += recent_hits[kind, at]
+                fading[kind] = fade * fading[kind] + recent_hits[kind, at]
             confusion[is_, told] += 1
+            scored += 1
         counts[is_] += 1
         # Of classes that are equally frequent, the first counts as the majority.
         ahead = -1 if majority < 0 else counts[is_] - counts[majority]
         if majority < 0 or ahead > 0 or (ahead == 0 and is_ < majority):
             majority = is_
         last = is_
+    return scored

@@ -65,6 +65,18 @@ class Kept:
         pass
 
 
+class Held(ListSource):
+    """Labels that come when so many results have been written."""
+
+    def __init__(self, records: Rows, sink: Kept, most: int) -> None:
+        super().__init__(records, label="y", key="id")
+        self._sink, self._most = sink, most
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        ready = len(self._sink.results) >= self._most
+        return super().poll(max_records, timeout) if ready else None
+
+
 class Columns(ListSource):
     """The same records, as columns."""
 
@@ -152,16 +164,31 @@ def test_labels_that_come_later_are_joined_by_key() -> None:
     assert report["waiting"]["records"] == 0
 
 
-def test_a_record_that_came_before_any_label_is_scored_as_unpredicted() -> None:
-    """Nobody had given its label any probability: it costs what the first of any stream costs."""
-    data = rows(2)
-    late = [{"id": r["id"], "y": r["y"]} for r in data]
-    first = Engine(source(data[:1]), model()).run()
-    data = [{k: v for k, v in r.items() if k != "y"} for r in data]
-    report = Engine(source(data), model(), labels=source(late), waiting=Waiting(500)).run()
-    assert report["learned"] == 2
-    losses = [one["scores"]["cumulative"]["log_loss"] for one in (first, report)]
-    assert losses[1] == losses[0] > 30
+def test_records_that_came_before_any_label_are_counted_apart_and_in_no_score() -> None:
+    """What has learned nothing answers nothing: that is neither right nor wrong."""
+    data = rows(300)
+    late = [{"id": r["id"], "y": r["y"]} for r in data[:100]]
+    ahead = [{k: v for k, v in r.items() if k != "y"} for r in data[:100]]
+    sink = Kept()
+    engine = Engine(
+        source(ahead + data[100:]), model(), labels=Held(late, sink, 100), sink=sink,
+        waiting=Waiting(500), max_batch=50,
+    )  # fmt: skip
+    report = engine.run()
+    nothing = [r.key for r in sink.results if r.prediction is None]
+    assert nothing == list(range(100))
+    assert (report["learned"], report["unscored"]) == (300, 100)
+    hits = sum(r.prediction == r.label for r in sink.results[100:])
+    for view in ("cumulative", "windowed"):
+        assert report["scores"][view]["accuracy"] == pytest.approx(hits / 200)
+        assert report["scores"][view]["log_loss"] < 5
+    assert engine.progress.scores.confusion.sum() == 200
+    assert report["drifts"] == 0
+
+
+def test_only_the_first_record_of_a_stream_is_not_scored() -> None:
+    report = Engine(source(rows(50)), model(), max_batch=7).run()
+    assert (report["learned"], report["unscored"]) == (50, 1)
 
 
 def test_rejected_records_are_counted_and_kept() -> None:

@@ -89,10 +89,30 @@ def test_a_class_that_comes_late_widens_the_table() -> None:
     scores = Scores(10)
     one: Any = np.array([1.0])
     scores.update(np.array([0]), np.array([0]), one)
-    scores.update(np.array([5]), np.array([-1]), one)  # nothing was predicted
+    scores.update(np.array([5]), np.array([0]), one)
     assert scores.confusion.shape == (6, 6)
-    assert scores.confusion.sum() == 1
+    assert scores.confusion.sum() == 2
     assert scores.report()["cumulative"]["accuracy"] == 0.5
+
+
+@given(st.lists(st.booleans(), min_size=60, max_size=60), st.integers(0, 10))
+def test_what_was_not_predicted_is_in_no_score(answered: list[bool], seed: int) -> None:
+    """Accuracy, kappa and F1 are those of the others; the baselines have seen every label."""
+    truth, told, p = stream(seed, 60, 3)
+    there = np.array(answered)
+    found = scored([7, 20], truth, np.where(there, told, -1), p, window=25).report()
+    if not there.any():
+        assert found == {}
+        return
+    expected = scored([], truth[there], told[there], p[there], window=25).report()
+    for view in found:
+        for name in ("accuracy", "log_loss", "kappa", "macro_f1"):
+            assert found[view].get(name) == pytest.approx(expected[view].get(name)), (view, name)
+    with_baselines = scored([], truth, told, p).report()["cumulative"]
+    if there.all():
+        assert found["cumulative"]["majority"] == with_baselines["majority"]
+    last = np.concatenate([[-1], truth[:-1]])
+    assert found["cumulative"]["no_change"] == pytest.approx((last == truth)[there].mean())
 
 
 def test_scores_go_on_where_they_were_kept() -> None:
