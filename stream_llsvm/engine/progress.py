@@ -37,9 +37,7 @@ class Progress:
     def __init__(self, window: int, detector: base.DriftDetector | None) -> None:
         self.scores, self.detector = Scores(window), detector
         self.classes = LabelSpace()
-        self.counts: Counter[str] = Counter(
-            records=0, predicted=0, learned=0, unscored=0, drifts=0
-        )
+        self.counts: Counter[str] = Counter(records=0, predicted=0, learned=0, unscored=0, drifts=0)
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen
         self._number = 0
