@@ -1,5 +1,7 @@
 """What a live page costs the learner: nobody watching, one, ten, and one that hangs.
 
+And how long `/api/predict` takes to answer one record while the model learns.
+
 One run goes on and on; for a slice of a second the page is there, for another it is not: whatever
 else the machine does meets all cases alike. Beside the loss stands what the page's own threads
 worked, which the machine's mood hardly touches, and above which the loss can hardly be.
@@ -19,6 +21,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import options
+import page_latency
 import peers
 import results
 
@@ -32,6 +35,7 @@ ALONE = "no page"
 CASES = (ALONE, "a page, nobody watches", "1 watches", "10 watch", "1 hangs")
 WATCHING = {"1 watches": 1, "10 watch": 10}
 RUNS = (("sapl", 2), ("sapl", 22), ("committee", 22))
+MADE = 20_000  # records, over and over
 SETTLING = 0.2  # seconds at the beginning of a slice that are not counted
 #: Reads frames in a process of its own, as a browser would, while it is told to.
 READER = """
@@ -224,13 +228,16 @@ def served() -> float:
     )
 
 
+def made(features: int) -> Made:
+    """Return a source of records whose label no linear machine can tell."""
+    X = np.random.default_rng(0).normal(size=(MADE, features))
+    return Made(X, (X[:, 0] * X[:, 1] > 0).astype(int))
+
+
 def measured(name: str, features: int, seconds: float, rounds: int) -> dict[str, list[Slice]]:
     """Return the slices of a run, by case."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, features))
-    source = Made(X, (X[:, 0] * X[:, 1] > 0).astype(int))
-    engine = Engine(source, peers.ours(name))
-    engine.run(max_records=len(X))  # compiled before the clock starts
+    engine = Engine(made(features), peers.ours(name))
+    engine.run(max_records=MADE)  # compiled before the clock starts
     with Dashboard(engine, port=0) as page:
         slices = Slices(page, seconds, rounds)
         engine.observers[-1] = slices  # in place of the page's monitor
@@ -270,6 +277,9 @@ def main() -> None:
     parser = options.parser(__doc__, "unused")
     parser.add_argument("--seconds", type=options.at_least(1), default=1, help="of each slice")
     parser.add_argument("--rounds", type=options.at_least(1), default=7)
+    parser.add_argument(
+        "--requests", type=options.at_least(1), default=5_000, help="to /api/predict, at each pace"
+    )
     arguments = parser.parse_args()
     lines = []
     for name, features in RUNS:
@@ -277,6 +287,10 @@ def main() -> None:
         for line in lines_of(name, features, found):
             lines.append(line)
             print("  ".join(line), file=sys.stderr)
+    asked = []
+    for line in page_latency.lines(made(page_latency.FEATURES), "committee", arguments.requests):
+        asked.append(line)
+        print("  ".join(line), file=sys.stderr)
     header = ["model", "features", "page", "records/s", "lost, %", "95 % interval"]
     text = "\n\n".join(
         [
@@ -287,6 +301,11 @@ def main() -> None:
             "that learns spent on the page, in shares of the time. Serving: what the page's own "
             "threads worked. Those who watch are processes of their own on the same machine, whose "
             "cores they share with the learner.",
+            "How long `/api/predict` takes, in milliseconds:",
+            results.table(["model", "paced at", "learned/s", "p50", "p95", "p99", "max"], asked),
+            f"One record of {page_latency.FEATURES} features a request, {arguments.requests:,} "
+            "requests one after the other on one connection, from a process of its own, while the "
+            "model learns in the server's process at the pace given.",
         ]
     )
     results.publish("dashboard", "What a live page costs", text, arguments.write)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import orjson
@@ -28,11 +29,13 @@ from stream_llsvm.dashboard.static_files import policy, static_files
 
 log = logging.getLogger("stream_llsvm")
 
-BODY = 1_000_000  # bytes
+BODY = 8_000_000  # bytes: 1,000 records of 200 features, whose names may have 30 letters
+BODIES = 8 * BODY  # bytes of all bodies that are held at once
+AT_ONCE = 4  # questions that are answered at once; a body that is read is ten times its size
 SLOW = 10.0  # seconds for a body to come
 SILENT = 10.0  # seconds without a turn after which a run is not well
 COMPILING = 300.0  # the same while kernels are compiled
-_FRESH = 1.0  # seconds
+_FRESH = 2.0  # seconds; looks are up to 1 s apart
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
 
@@ -49,6 +52,10 @@ class Page:
 
     def __init__(self, builder: Builder) -> None:
         self._builder, self._monitor = builder, builder.monitor
+        # Of its own: the other is held for milliseconds whenever the page is drawn.
+        self._answering = Copies(builder.monitor)
+        self._held = 0  # bytes of bodies
+        self._turns = asyncio.Semaphore(AT_ONCE)
         self._files = static_files()
         index = self._files.get("index.html")
         self.policy = policy(b"" if index is None else index.content)
@@ -122,30 +129,65 @@ class Page:
         return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
 
     async def _predict(self, request: Request) -> Response:
-        return await self._asked(request, asking.predict)
+        return await self._asked(request, self._answering, asking.predict)
 
     async def _explain(self, request: Request) -> Response:
-        return await self._asked(request, self._explained)
+        return await self._asked(request, self._builder.copies, self._explained)
 
     def _explained(self, copies: Copies, asked: Any) -> dict[str, Any]:
         return asking.explain(copies, asked, self._builder.drawn)
 
-    async def _asked(self, request: Request, answer: Callable[[Copies, Any], Any]) -> Response:
+    async def _asked(
+        self, request: Request, copies: Copies, answer: Callable[[Copies, Any], Any]
+    ) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             raise HTTPException(415, "the content type must be application/json")
-        body = await _body(request)
+        try:
+            async with self._body(request) as body:
+                await self._fresh(model=True)
+                async with self._turns:
+                    return await self._answered(body, copies, answer)
+        except TimeoutError:
+            raise HTTPException(408, "the body came too slowly") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the body was cut off") from None
+
+    async def _answered(
+        self, body: bytes, copies: Copies, answer: Callable[[Copies, Any], Any]
+    ) -> Response:
         try:
             asked = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise HTTPException(400, f"the body is not JSON: {error}") from None
-        await self._fresh(model=True)
         try:
-            return _json(await run_in_threadpool(answer, self._builder.copies, asked))
+            return _json(await run_in_threadpool(answer, copies, asked))
         except asking.WrongQuestionError as error:
             raise HTTPException(400, str(error)) from None
         except NothingLearnedError as error:
             raise HTTPException(409, str(error)) from None
+
+    @asynccontextmanager
+    async def _body(self, request: Request) -> AsyncIterator[bytes]:
+        """Hold the body, unless it is too long, comes too slowly, or too much is held already."""
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > BODY:
+            raise _too_long(int(length))
+        size = 0
+        try:
+            parts = []
+            async with asyncio.timeout(SLOW):
+                async for part in request.stream():
+                    parts.append(part)
+                    size += len(part)
+                    self._held += len(part)
+                    if size > BODY:
+                        raise _too_long(size)
+                    if self._held > BODIES:
+                        raise HTTPException(503, "too much is asked at once: try again in a moment")
+            yield b"".join(parts)
+        finally:
+            self._held -= size
 
     async def _fresh(self, *, model: bool = False) -> None:
         """Return when the run has had a look lately for those who ask, or will not."""
@@ -160,24 +202,10 @@ class Page:
             await asyncio.sleep(_AGAIN)
 
 
-async def _body(request: Request) -> bytes:
-    """Return the body, unless it is too long or comes too slowly."""
-    length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length) > BODY:
-        raise HTTPException(413, f"the body may have {BODY:,} bytes")
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(SLOW):
-            async for part in request.stream():
-                size += len(part)
-                if size > BODY:
-                    raise HTTPException(413, f"the body may have {BODY:,} bytes")
-                parts.append(part)
-    except TimeoutError:
-        raise HTTPException(408, "the body came too slowly") from None
-    except ClientDisconnect:
-        raise HTTPException(400, "the body was cut off") from None
-    return b"".join(parts)
+def _too_long(size: int) -> HTTPException:
+    return HTTPException(
+        413, f"the body has {size:,} bytes, and at most {BODY:,} are taken: ask for fewer at once"
+    )
 
 
 def _json(value: Any, status: int = 200) -> Response:

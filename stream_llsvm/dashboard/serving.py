@@ -187,6 +187,8 @@ class Impatient(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, unless there are far too many."""
+        # Else an answer waits for the client to acknowledge its head: 40 ms, by Nagle's algorithm.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
         if len(self.connections) > self.most:
             transport.abort()

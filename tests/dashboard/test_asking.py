@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from river import naive_bayes
 
 from stream_llsvm import CommitteeClassifier
-from tests.dashboard.live import Live, live, rows
+from tests.dashboard.live import Live, live, rows, wait_for
 from tests.learners.support import everything
 
 JSON = {"Content-Type": "application/json"}
@@ -101,7 +101,7 @@ def test_any_label_that_was_seen_can_be_explained(run: Live) -> None:
         (b'{"records": [{}], "more": 1}', 400, "unknown: more"),
         (b'{"records": [' + b"{}," * 1000 + b"{}]}", 400, "1 to 1,000"),
         (b"[" * 200_000, 400, "not JSON"),
-        (b" " * 1_000_001, 413, "1,000,000"),
+        (b" " * 8_000_001, 413, "8,000,001 bytes, and at most 8,000,000"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(run: Live, body: bytes, status: int, why: str) -> None:
@@ -188,10 +188,37 @@ HEAD = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicat
 
 def test_a_long_body_is_cut_off_whatever_it_says_of_its_length(run: Live) -> None:
     chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
-    told = raw(run, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[chunk] * 40)
+    told = raw(run, HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *[chunk] * 200)
     assert told == b"" or b" 413 " in told.splitlines()[0]
     told = raw(run, HEAD + b"Content-Length: 99999999\r\n\r\n")
     assert b" 413 " in told.splitlines()[0]
+
+
+def test_as_many_records_as_are_allowed_fit_into_a_body(run: Live) -> None:
+    record = {f"a_rather_long_feature_name_{i}": 0.1 + 0.2 * i for i in range(120)}
+    for n in (300, 1_000):
+        answer = run.post("/api/predict", {"records": [record] * n})
+        assert answer.status_code == 200, answer.text
+        assert len(answer.json()["predictions"]) == n
+
+
+def test_what_all_bodies_hold_together_is_bounded(
+    run: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("stream_llsvm.dashboard.app.BODIES", 100_000)
+    where = urlsplit(run.page.address)
+
+    def refused_beside_another() -> bool:
+        address = where.hostname or "", where.port or 0
+        with socket.create_connection(address, timeout=30) as client:
+            client.sendall(HEAD + b"Content-Length: 90001\r\n\r\n" + b" " * 90_000)
+            refused = run.post("/api/predict", " " * 20_000).status_code == 503
+            # What is small is still answered.
+            assert run.post("/api/predict", {"records": [{"x": 1.0}]}).status_code == 200
+        return refused
+
+    wait_for(refused_beside_another)  # whichever comes second is refused: it may be the other
+    wait_for(lambda: run.post("/api/predict", " " * 20_000).status_code == 400)
 
 
 def test_a_body_that_never_comes_is_not_waited_for(

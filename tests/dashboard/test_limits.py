@@ -59,6 +59,17 @@ def status_of(client: socket.socket, request: bytes = HEALTH) -> int:
     return int(line.split()[1]) if line else 0
 
 
+def test_small_answers_are_sent_at_once() -> None:
+    """Hold accepted sockets against Nagle's algorithm, which kept each answer back for 40 ms."""
+    with live() as run, ExitStack() as stack:
+        assert status_of(connected(run, stack)) == 200
+        accepted = run.page._server.server_state.connections
+        assert accepted
+        for one in accepted:
+            there = one.transport.get_extra_info("socket")
+            assert there.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
 def test_a_thousand_connections_are_held_and_the_rest_told_so() -> None:
     with open_files(3 * MOST), live(rows(100)) as run, ExitStack() as stack:
         run.until(lambda frame: frame["status"]["records"] == 100)
