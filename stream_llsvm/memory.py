@@ -241,7 +241,8 @@ class Memory:
         kept = list(self._kept_experts(new))
         after["mixer"][:] = before["mixer"][:, kept]
         after["members"][:] = before["members"]
-        if self.shape[1] == new.shape[1] and kept == list(range(after["mixer"].shape[1])):
+        # Predictions of experts that are gone cannot teach the mixer any more.
+        if self.shape[1] == new.shape[1] and kept == list(range(before["mixer"].shape[1])):
             new.recall(self.foretold())
         if self.n_classes > 1:
             right, count = before["calibration"]

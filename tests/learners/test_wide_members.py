@@ -12,6 +12,7 @@ from stream_llsvm import (
     MemoryClassifier,
 )
 from stream_llsvm.kernels.members import memory as kernel
+from stream_llsvm.kernels.state import EXPERTS
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.memory import FLOATS, Remembered
@@ -161,3 +162,29 @@ def test_ferns_ask_for_features_that_came_late() -> None:
         y = bool(rng.random() < 0.5)
         right += model.predict_one({"noise": 0.0, "late": float(rng.normal(2.0 * y))}) == y
     assert right / 500 > 0.78
+
+
+@pytest.mark.parametrize(
+    ("members", "width"),
+    [
+        (("memory",), NO_ROOM),
+        (("anchors:1", "memory"), NO_ROOM),
+        (("waves",), 300),
+        (("prior", "waves"), 300),
+    ],
+)
+def test_predictions_of_experts_that_are_gone_do_not_stop_the_stream(
+    members: tuple[str, ...], width: int
+) -> None:
+    """The last members have no experts among so many features: those kept are the first ones."""
+    model = CommitteeClassifier(members=members)
+    taught(model, [(x, y == 0) for x, y in records(50)])
+    waiting = {"f0": 0.25, "f1": -1.0, "f2": 0.5}
+    model.predict_one(waiting)
+    assert model._memory is not None and len(model._memory.foretold().entries) > 0
+    before = model._memory.plan[0, EXPERTS]
+    _widened(model, width)
+    assert model._memory.plan[0, EXPERTS] < before
+    assert len(model._memory.foretold().entries) == 0
+    model.learn_one(waiting, True)
+    assert sound(model)
