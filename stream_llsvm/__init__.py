@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
+    from stream_llsvm.learners.feature_warnings import UnknownFeatureWarning
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
@@ -57,6 +58,7 @@ __all__ = [
     "PegasosClassifier",
     "PegasosRegressor",
     "SAPLClassifier",
+    "UnknownFeatureWarning",
     "Voter",
     "load_model",
 ]
@@ -85,6 +87,7 @@ _WHERE = {
     "PegasosClassifier": "learners.pegasos",
     "PegasosRegressor": "learners.pegasos_regressor",
     "SAPLClassifier": "learners.sapl",
+    "UnknownFeatureWarning": "learners.feature_warnings",
     "Voter": "explain",
     "load_model": "learners.saving",
 }

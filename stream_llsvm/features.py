@@ -178,6 +178,17 @@ class FeatureSpace:
             check_name(name)
         return sorted(strangers, key=sort_key)
 
+    def strangers(self, names: Iterable[Hashable]) -> list[Any]:
+        """Return the features of a record that say nothing, since they are not known, as they come.
+
+        Parameters
+        ----------
+        names
+            Names of features; a record will do.
+
+        """
+        return [name for name in names if name not in self._columns]
+
     def add(self, names: Iterable[Hashable]) -> None:
         """Give columns to the names that have none yet, in the canonical order.
 
@@ -253,7 +264,7 @@ class FeatureSpace:
             numbers = [number for number, c in zip(numbers, columns, strict=True) if c >= 0]
             columns = [c for c in columns if c >= 0]
         self.ignored = len(x) - len(columns)
-        if self._is_sparse(len(columns)):
+        if self.is_sparse(len(columns)):
             where = np.array(columns, dtype=np.int64)
             order = where.argsort()
             values = np.frombuffer(struct.pack(f"{len(columns)}d", *numbers))
@@ -281,7 +292,15 @@ class FeatureSpace:
         self._row = _dense(np.frombuffer(self._buffer, dtype=np.float64).reshape(1, width))
         self._stale = False
 
-    def _is_sparse(self, named: int) -> bool:
+    def is_sparse(self, named: int) -> bool:
+        """Tell whether a record that names so many features names few of those known.
+
+        Parameters
+        ----------
+        named
+            How many known features it names.
+
+        """
         width = len(self._columns)
         return width > _SMALL and _SPARSE * named < width
 
@@ -323,7 +342,7 @@ class FeatureSpace:
         self.ignored = matrix.shape[1] - named
         if places is not None:
             matrix = np.take(matrix, places, axis=1)
-        if self._is_sparse(named):
+        if self.is_sparse(named):
             starts = np.arange(0, n * named + 1, named) if named else np.zeros(n + 1)
             return Row(
                 matrix.reshape(-1),
@@ -365,7 +384,7 @@ class FeatureSpace:
         owners = np.repeat(np.arange(n), np.diff(rows.starts))
         kept = columns >= 0
         columns, values, owners = columns[kept], values[kept], owners[kept]
-        if not self._is_sparse(-(-len(columns) // max(1, n))):
+        if not self.is_sparse(-(-len(columns) // max(1, n))):
             filled = np.full((n, width), ABSENT)
             filled[owners, columns] = values
             return _dense(filled)

@@ -37,6 +37,7 @@ NAMES = [
     "PegasosClassifier",
     "PegasosRegressor",
     "SAPLClassifier",
+    "UnknownFeatureWarning",
     "Voter",
     "load_model",
 ]

@@ -14,9 +14,11 @@ from stream_llsvm.dashboard.plain import text
 from stream_llsvm.dashboard.recent import Recent
 from stream_llsvm.dashboard.whys import explained
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.feature_warnings import unknown_features, without_warnings
 
 RECORDS = 1_000
 _FEATURES = 100_000
+_UNKNOWN_LISTED = 20
 
 
 class WrongQuestionError(Exception):
@@ -24,12 +26,12 @@ class WrongQuestionError(Exception):
 
 
 def predict(copies: Copies, asked: Any) -> dict[str, Any]:
-    """Return the label and the probabilities of each record."""
+    """Return the label and the probabilities of each record, and what of it is not known."""
     records = _only(asked, "records").get("records")
     if not isinstance(records, list) or not 1 <= len(records) <= RECORDS:
         raise WrongQuestionError(f"records must be a list of 1 to {RECORDS:,} records")
     rows = [checked(record, f"record {i + 1}: ") for i, record in enumerate(records)]
-    with copies.newest() as (model, learned):
+    with copies.newest() as (model, learned), without_warnings():
         names = _names(model)
         told = [_predicted(model, {names.get(k, k): v for k, v in row.items()}) for row in rows]
     return {"records_learned": learned, "predictions": told}
@@ -39,7 +41,7 @@ def explain(copies: Copies, asked: Any, drawn: str | None) -> dict[str, Any]:
     """Return why a record is answered as it is, as the page shows it."""
     given = _only(asked, "record", "label")
     row = checked(given.get("record"))
-    with copies.newest() as (model, learned):
+    with copies.newest() as (model, learned), without_warnings():
         if not isinstance(model, LocalClassifier):
             raise WrongQuestionError(f"a {type(model).__name__} cannot say why")
         names = _names(model)
@@ -81,7 +83,12 @@ def _predicted(model: base.Classifier, x: dict[Any, Any]) -> dict[str, Any]:
     sure = [p if math.isfinite(p) else None for p in map(float, proba.values())]
     best = max(range(len(texts)), key=lambda i: sure[i] or 0.0, default=None)
     label = None if best is None else texts[best]
-    return {"label": label, "proba": dict(zip(texts, sure, strict=True))}
+    told: dict[str, Any] = {"label": label, "proba": dict(zip(texts, sure, strict=True))}
+    unknown = unknown_features(model, x)
+    if unknown is not None:
+        told["known_features"] = len(x) - len(unknown)
+        told["unknown_features"] = [text(name) for name in unknown[:_UNKNOWN_LISTED]]
+    return told
 
 
 def _only(asked: Any, *known: str) -> dict[str, Any]:

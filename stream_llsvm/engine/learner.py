@@ -12,6 +12,7 @@ from river import base
 
 from stream_llsvm.labels import Coded
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.feature_warnings import without_warnings
 
 Floats = NDArray[np.float64]
 
@@ -63,6 +64,11 @@ class Learner:
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""
+        # A feature that is new in a stream is learned a moment later.
+        with without_warnings():
+            return self._one_by_one(records, labels)
+
+    def _one_by_one(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         n = len(records)
         told: list[Any] = [None] * n
         answers = Answers(told, np.zeros(n), np.zeros(n), {})

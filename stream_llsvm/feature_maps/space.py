@@ -84,6 +84,19 @@ class MappedSpace(FeatureSpace):
             made += [(PHI, *one) for one in self.map.made_of(features)]
         return super().unknown((*features, *made) if self.keeps_x else made)
 
+    def strangers(self, names: Iterable[Hashable]) -> list[Any]:
+        """Return the features of a record that say nothing, since they are not known.
+
+        Parameters
+        ----------
+        names
+            Names of features; a record will do.
+
+        """
+        if self.keeps_x:
+            return super().strangers(names)
+        return [name for name in names if super(MappedSpace, self).strangers(self._made((name,)))]
+
     def encode(self, x: Mapping[Any, Any]) -> Row:
         """Turn one record into one row; see `FeatureSpace.encode`.
 

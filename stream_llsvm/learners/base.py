@@ -108,6 +108,8 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         memory = self._memory
         if memory is None:
             return None
+        if self._features.ignored or not x:
+            self._warn_of_unknown(x)
         self._run_one(memory, row)
         return self._labels.labels[memory.one_likeliest[0]]
 
@@ -126,6 +128,8 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         memory = self._memory
         if memory is None:
             return {}
+        if self._features.ignored or not x:
+            self._warn_of_unknown(x)
         self._run_one(memory, row)
         return dict(zip(self._labels.labels, memory.one_proba[0].tolist(), strict=True))
 

@@ -18,6 +18,7 @@ from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.frames import Matrix
 from stream_llsvm.kernels.scaling import BORN
+from stream_llsvm.learners.feature_warnings import KnowsFeatures
 from stream_llsvm.learners.options import flag, whole
 from stream_llsvm.model_file import ModelFileError, write
 from stream_llsvm.sparse import SparseRows
@@ -26,7 +27,7 @@ _WORD = 8
 _LARGEST = 1e300
 
 
-class BlockModel(abc.ABC):
+class BlockModel(KnowsFeatures, abc.ABC):
     """Features' names, and a block of float64 numbers in named sections."""
 
     def __init__(self, standardize: bool, max_mb: int) -> None:
@@ -172,6 +173,8 @@ class BlockModel(abc.ABC):
         row = self._features.encode(x)
         if self._state is None:
             return None
+        if self._features.ignored or not x:
+            self._warn_of_unknown(x)
         self._call(row, self._no_target, self._one_importance, self._one_out)
         scores: NDArray[np.float64] = self._one_out[0]
         return scores
@@ -185,6 +188,7 @@ class BlockModel(abc.ABC):
         n = len(matrix)
         out = np.zeros((n, max(1, self._columns)))
         if self._state is not None and n > 0:
+            self._warn_of_unknown_in(names, matrix)
             row = self._features.encode_many(names, matrix)
             self._call(row, np.full(n, np.nan), np.ones(n), out)
         return out

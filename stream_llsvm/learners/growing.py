@@ -10,6 +10,7 @@ import numpy as np
 
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.labels import LabelSpace
+from stream_llsvm.learners.feature_warnings import KnowsFeatures
 from stream_llsvm.learners.options import flag, whole
 from stream_llsvm.members.member import Member
 from stream_llsvm.memory import UNBOUNDED, Foretold, Memory
@@ -18,7 +19,7 @@ from stream_llsvm.model_file import ModelFileError
 _ROOMY = 64  # from this many features on, new ones find room made in advance
 
 
-class GrowingModel(abc.ABC):
+class GrowingModel(KnowsFeatures, abc.ABC):
     """Names, labels and the block of memory that the kernels work on."""
 
     def __init__(self, standardize: bool = True, max_mb: int = 1_024, seed: int = 0) -> None:

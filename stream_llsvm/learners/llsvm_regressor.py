@@ -170,6 +170,8 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         row = self._features.encode(x)
         if self._memory is None:
             return None
+        if self._features.ignored or not x:
+            self._warn_of_unknown(x)
         out = np.zeros((1, 1))
         self._call(row, np.full(1, np.nan), np.ones(1), out)
         scores: NDArray[np.float64] = out[0]

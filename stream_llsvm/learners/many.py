@@ -194,10 +194,17 @@ class ManyRecords(GrowingModel, AnswersMany):
         warm_start(self._memory, history, epochs, np.random.default_rng(self.seed), optimum)
 
     def _codes_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.int64]:
-        return self._proba_of(names, matrix)[1]
+        return self._shares_and_codes(names, matrix)[1]
 
     def _shares_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.float64]:
-        return self._proba_of(names, matrix)[0]
+        return self._shares_and_codes(names, matrix)[0]
+
+    def _shares_and_codes(
+        self, names: Sequence[Hashable], matrix: Matrix
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        if self._memory is not None:
+            self._warn_of_unknown_in(names, matrix)
+        return self._proba_of(names, matrix)
 
     def _proba_of(
         self, names: Sequence[Hashable], matrix: Matrix, *, keep: bool = True

@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.features import FeatureSpace, Row
+from stream_llsvm.features import Row
 from stream_llsvm.frames import Matrix, as_matrix, like
+from stream_llsvm.learners.feature_warnings import KnowsFeatures
 from stream_llsvm.learners.weights import checked_weight, checked_weights
 from stream_llsvm.sparse import SparseRows
 from stream_llsvm.values import as_number
 
 
-class NumberLearner(base.MiniBatchRegressor):
+class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):
     """One number a record. The subclasses know features, and run the kernel."""
-
-    _features: FeatureSpace
 
     @property
     @abc.abstractmethod
@@ -136,6 +135,7 @@ class NumberLearner(base.MiniBatchRegressor):
         names, matrix = as_matrix(X)
         out = np.zeros((len(matrix), 1))
         if self._has_begun:
+            self._warn_of_unknown_in(names, matrix)
             self._tell(names, matrix, out)
         return like(X, out[:, 0])
 

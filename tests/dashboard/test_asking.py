@@ -44,6 +44,16 @@ def test_predictions_are_those_of_the_model(run: Live) -> None:
         assert one["label"] == max(proba, key=proba.__getitem__)
 
 
+def test_an_answer_says_what_of_the_record_the_model_knows(run: Live) -> None:
+    """A typo in a client must not look like a confident answer, and nothing is warned of here."""
+    many = {f"n{i}": 1.0 for i in range(90)}
+    records = [{"x": 1.0, "y": 2.0}, {"foo": 1.5, "x": 1.0}, {"foo": 1.5}, {}, many]
+    told = run.post("/api/predict", {"records": records}).json()["predictions"]
+    assert [one["known_features"] for one in told] == [2, 1, 0, 0, 0]
+    assert [one["unknown_features"] for one in told[:4]] == [[], ["foo"], ["foo"], []]
+    assert told[4]["unknown_features"] == [f"n{i}" for i in range(20)]
+
+
 def test_asking_teaches_nothing(run: Live) -> None:
     before = everything(run.engine.model)  # type: ignore[arg-type]
     for _ in range(20):
