@@ -18,14 +18,27 @@ class Calibration:
         self.right = 1 / (1 + max(1, classes - 1) * np.exp(-self.knots))
         self.count = np.full(kernel.BINS, kernel.PRIOR)
 
-    def shares(self, proba: Array, best: int) -> Array:
-        """Return each knot's share in the answer, from the hat functions of the log odds."""
-        others = len(proba) - 1
+    def odds(self, proba: Array, best: int) -> float:
+        """Return the log odds of the likeliest class, 0 where all are alike."""
         rest = float(np.delete(proba, best).sum())
-        odds = math.log(proba[best] * others / max(rest, kernel.NOTHING))
+        return max(0.0, math.log(proba[best] * (len(proba) - 1) / rest))
+
+    def shares(self, odds: float) -> Array:
+        """Return each knot's share in the answer, from the hat functions of the log odds."""
         gap = self.knots[1]
-        return np.asarray(
-            np.maximum(0, 1 - np.abs(np.clip(odds, 0, kernel.WIDEST) - self.knots) / gap)
+        return np.asarray(np.maximum(0, 1 - np.abs(min(odds, kernel.WIDEST) - self.knots) / gap))
+
+    def rising(self) -> Array:
+        """Return the isotonic regression on the table, by its minimax formula."""
+        known = np.minimum(self.count, 1 / kernel.SLOWEST)
+
+        def mean(first: int, last: int) -> float:
+            part = slice(first, last + 1)
+            return float(np.average(self.right[part], weights=known[part]))
+
+        knots = range(kernel.BINS)
+        return np.array(
+            [max(min(mean(i, j) for j in knots[k:]) for i in knots[: k + 1]) for k in knots]
         )
 
     def answer(self, proba: Array, best: int) -> Array:
@@ -33,17 +46,13 @@ class Calibration:
         if len(proba) < 2:
             return proba
         rest = np.delete(proba, best)
-        right = float(self.shares(proba, best) @ self.right)
-        if rest.sum() > kernel.NOTHING:
-            # The likeliest stays the likeliest.
-            least = float(rest.max() / (rest.sum() + rest.max()))
-        else:
-            least = 1 / len(proba)
-        right = min(max(right, least * (1 + kernel.NOTHING)), 1 - kernel.NOTHING)
-        if rest.sum() > kernel.NOTHING:
-            scaled = proba * (1 - right) / rest.sum()
-        else:
-            scaled = np.full(len(proba), (1 - right) / len(rest))
+        odds = self.odds(proba, best)
+        # The likeliest stays the likeliest.
+        least = float(rest.max() / (rest.sum() + rest.max()))
+        right = max(float(self.shares(odds) @ self.rising()), least)
+        share = kernel.ORDERED
+        right = (1 - share) * right + share * (1 - 1 / (3 + odds))
+        scaled = proba * (1 - right) / rest.sum()
         scaled[best] = right
         return np.asarray(scaled)
 
@@ -51,7 +60,7 @@ class Calibration:
         """Draw the two knots around the odds towards what happened."""
         if len(proba) < 2:
             return
-        for knot, share in enumerate(self.shares(proba, best)):
+        for knot, share in enumerate(self.shares(self.odds(proba, best))):
             self.count[knot] += w * share
             rate = min(1.0, w * share * max(kernel.SLOWEST, 1 / self.count[knot]))
             self.right[knot] += rate * ((label == best) - self.right[knot])

@@ -100,5 +100,6 @@ class Mixer:
 
 
 def softmax(logits: Array) -> Array:
-    """Return probabilities."""
+    """Return probabilities; none is 0."""
+    logits = np.maximum(logits, logits.max() + mixing.FARTHEST_BEHIND)
     return np.asarray(np.exp(logits - np.logaddexp.reduce(logits)))

@@ -31,6 +31,8 @@ RATE, LARGEST_RATE = 3.4, 0.5
 FADE = 0.999
 Z_CLIP = 4.0
 LARGEST_TRUST = 50.0
+#: How far a logit counts at most below the largest: none of the exponentials is 0.
+FARTHEST_BEHIND = -600.0
 
 
 @kernel
@@ -80,7 +82,7 @@ def softmax(scores: Array) -> None:
     top = greatest(scores)
     total = 0.0
     for c in range(scores.size):
-        scores[c] = math.exp(scores[c] - top)
+        scores[c] = math.exp(max(scores[c] - top, FARTHEST_BEHIND))
         total += scores[c]
     for c in range(scores.size):
         scores[c] /= total

@@ -99,6 +99,7 @@ MODEL_LAYOUT = (
     ("packed", "f4", ("packed_rows", "most_packed"), "scratch"),
     ("begins", "i8", ("packed_rows", "most_pieces"), "scratch"),
     ("pieces", "i8", ("packed_rows",), "scratch"),
+    ("rising", "f8", (BINS,), "scratch"),
 )
 # What a chunk of rows has to itself: the next is prepared while members still learn the last.
 OF_A_CHUNK = (
@@ -157,6 +158,7 @@ def run(
     addresses = integers(scratch, o[18], (2, members))
     clock = integers(scratch, o[CLOCK], 1)
     scales = doubles(scratch, o[20], (2, width))
+    rising = doubles(scratch, o[24], BINS)
     packed, pieces_begin, pieces = pieces_of(scratch, plan)
     sparse = columns.size > 0 or starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
@@ -205,7 +207,7 @@ def run(
                             some_importance[q],
                         )  # fmt: skip
                     lesson = label if teach and last_turn else -1
-                    calibrate(table, p, best, lesson, some_importance[q])
+                    calibrate(table, rising, p, best, lesson, some_importance[q])
                 if place >= 0:
                     release(foretold, kept, place)
                     memo[WAITING] -= 1

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm import SAPLClassifier
+from stream_llsvm import CommitteeClassifier, SAPLClassifier
 from stream_llsvm.kernels.scaling import CENTRE, MEAN
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
@@ -56,6 +56,28 @@ def test_asking_never_changes_the_model(kind: type[LocalClassifier]) -> None:
         asked.learn_one(x, y)
         silent.learn_one(x, y)
     assert everything(asked) == everything(silent)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", [SAPLClassifier, CommitteeClassifier])
+def test_sure_answers_can_still_be_ranked(kind: type[LocalClassifier], classes: int) -> None:
+    """Where the classes lie apart nearly all answers are sure, and few may tie."""
+    rng = np.random.default_rng(0)
+    n = 8_000
+    y = rng.integers(classes, size=n)
+    X = rng.normal(size=(n, 3)) + 8 * np.eye(3)[y]
+    model = kind()
+    model.learn_many(X, y)
+    asked = X[-2_000:] + 0.1 * rng.normal(size=(2_000, 3))
+    proba = np.asarray(model.predict_proba_many(asked))
+    sure = proba.max(axis=1)
+    assert np.mean(sure > 0.999) > 0.9
+    assert len(np.unique(sure)) > 0.99 * len(sure)
+    scores = [model.decision_function_one(dict(enumerate(x))) for x in asked.tolist()]
+    logits = np.array([list(s.values()) for s in scores])
+    if classes == 2:
+        margins = logits[:, 1] - logits[:, 0]
+        assert (np.diff(proba[np.argsort(margins), 1]) >= 0).all()
 
 
 @each_learner
