@@ -29,6 +29,7 @@ KAFKA = "4.1.1"
 LOGGING = "2.24.3"
 HOST = "127.0.0.1"
 FIRST_PORTS = (9092, 9093, 9094)
+_LOOK = 0.2  # seconds between two looks at whether the broker still runs
 
 _POM = """<project>
 <modelVersion>4.0.0</modelVersion>
@@ -204,6 +205,12 @@ class Broker:
                 raise BrokerError(f"the broker does not start: {self._last_words()}")
             time.sleep(0.05)
 
+    def died(self) -> str | None:
+        """Return what was last heard of the broker if it has ended by itself, else None."""
+        if self._process is None or self._process.poll() is None:
+            return None
+        return f"exit code {self._process.returncode}; {self._last_words()}"
+
     def stop(self, timeout: float = 30.0) -> None:
         """Shut down in order."""
         self._end(signal.SIGTERM, timeout)
@@ -308,7 +315,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Run a Kafka broker on this machine.")
     parser.add_argument("--folder", type=Path, help="keep its data here (default: deleted)")
     folder = parser.parse_args().folder
-    ports = FIRST_PORTS if all(map(_is_free, FIRST_PORTS)) else None
+    taken = [port for port in FIRST_PORTS if not _is_free(port)]
+    ports = None if taken else FIRST_PORTS
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.ExitStack() as stack:
         if folder is None:
@@ -319,13 +327,19 @@ def main() -> int:
         try:
             stack.callback(broker.stop)
             broker.start()
+            if taken:
+                print(
+                    f"Port {taken[0]} is taken, maybe by another broker: this one is at port "
+                    f"{broker.plain}, which then stands for {FIRST_PORTS[0]} in all commands."
+                )
             print(f"plain text  {broker.bootstrap}")
             print(f"SASL_SSL    {broker.secure_bootstrap}  mechanism PLAIN, user {broker.user}")
             print(f"            password {broker.password}, CA file {broker.ca_file}")
             print(f"Tests use it with KAFKA_BOOTSTRAP_SERVERS={broker.bootstrap}")
             print("Ctrl-C stops it.", flush=True)
-            while True:
-                signal.pause()
+            while (why := broker.died()) is None:
+                time.sleep(_LOOK)
+            raise BrokerError(f"The broker has died: {why}")
         except BrokerError as error:
             print(error, file=sys.stderr)
             return 1
