@@ -44,6 +44,15 @@ class Rejected(NamedTuple):
     raw: bytes
 
 
+class BadField(NamedTuple):
+    """A field that could not be read: where, which, why in a few words, and its value shown."""
+
+    place: Place
+    field: str
+    reason: str
+    detail: str
+
+
 @dataclass(slots=True)
 class Batch:
     """Some records in order.
@@ -63,6 +72,8 @@ class Batch:
         One a record.
     rejected
         What lay between the records and could not be read.
+    bad_fields
+        Fields that could not be read, of records that were taken without them or rejected.
     position
         Where the source stands behind all of these, the rejected included.
 
@@ -76,6 +87,7 @@ class Batch:
     records: list[dict[str, Any]] | None = None
     keys: list[Any] | None = None
     rejected: list[Rejected] = field(default_factory=list)
+    bad_fields: list[BadField] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -146,6 +158,17 @@ class Lagging(Protocol):
         """Return how many records each partition of each topic is behind its end.
 
         It may take seconds, and is asked by a thread of its own.
+        """
+
+
+@runtime_checkable
+class Displaying(Protocol):
+    """A source that shows others how far its records have been kept, for their displays only."""
+
+    def display(self, position: Position) -> None:
+        """Show that what lies before this position is in a checkpoint.
+
+        It returns at once, and may be called while another thread polls.
         """
 
 

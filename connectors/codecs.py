@@ -3,7 +3,9 @@
 A codec reads one record from its bytes, or says in a few fixed words why it cannot; nothing that a
 stream can hold makes it raise. What a value may be is the same in every format:
 
-- A feature is a number; None, NaN and, in text, nothing at all stand for a missing one (NaN).
+- A feature is a number, also one that is written as text; None, NaN, nothing at all and what
+  people write for it (see `Values`) stand for a missing one (NaN). A field that cannot be read is
+  missing too, and counted, or its record is rejected, as ``on_bad_field`` says.
   With ``numeric=False`` other values pass as they are, except for nested objects.
 - A label or a key is text, a whole number, a number or a boolean; a record may have none. Where
   all is text (CSV), what looks like a whole number is one (``7`` and ``-7``, not ``007``, ``7.0``
@@ -15,40 +17,30 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import repeat
-from math import inf, nan
+from math import inf
 from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.base import Batch, Place, Position, Rejected
+from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected
 from stream_llsvm.connectors.flat.raws import Raws, stretches
-from stream_llsvm.values import show
+from stream_llsvm.connectors.selection import Selection
+from stream_llsvm.connectors.values import MISSING, Bad, Unread, Values, shown
 
 # A stretch in which something is odd is halved, and below this length read record by record.
 _STRETCH = 64
-# Fewer records are not worth a compiled loop, nor are those of which one in so many is odd.
-_FEW = 32
-_MOSTLY = 4
+_FEW = 32  # records that are not worth a compiled loop
 _WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
-_TRUTH = {"true": 1.0, "false": 0.0}
-
-
-class Bad(Exception):
-    """A record that cannot be read: a fixed reason, and a detail of it."""
-
-    def __init__(self, reason: str, detail: str) -> None:
-        super().__init__(reason, detail)
-        self.reason = reason
-        self.detail = detail
 
 
 class Record(NamedTuple):
-    """One record."""
+    """One record, and which of its fields could not be read."""
 
     x: dict[str, Any]
     label: Any
     key: Any
+    unread: tuple[Unread, ...] = ()
 
 
 class Columns(NamedTuple):
@@ -100,44 +92,6 @@ class Places(Sequence[Place]):
         return Place(self.source, self.part, self.numbers[index])
 
 
-def shown(name: object, value: object) -> str:
-    """Write a field and its value on one short line."""
-    return f"{show(name)[:40]}: {show(value)[:80]}"
-
-
-def number(name: str, value: object) -> float:
-    """Return a feature's value as a finite float, NaN if it is missing."""
-    if value is None:
-        return nan
-    if not isinstance(value, float | int):
-        raise Bad("nested value" if isinstance(value, dict) else "not a number", shown(name, value))
-    try:
-        result = float(value)
-    except OverflowError:
-        result = inf
-    if result in (inf, -inf):
-        raise Bad("infinite value", shown(name, value))
-    return result
-
-
-def number_from_text(name: str, text: str) -> float:
-    """Return a feature's value that is written out: a number, true, false or nothing."""
-    try:
-        if "_" not in text:  # Python's own way to group digits is not a stream's
-            result = float(text)
-            if result in (inf, -inf):
-                raise Bad("infinite value", shown(name, text))
-            return result
-    except ValueError:
-        pass
-    text = text.strip()
-    if not text:
-        return nan
-    if text.lower() in _TRUTH:
-        return _TRUTH[text.lower()]
-    raise Bad("not a number", shown(name, text))
-
-
 def plain(value: object, what: str, name: str) -> Any:
     """Return a label or a key as it is, None if it is missing."""
     if value is None or isinstance(value, str | int):
@@ -167,15 +121,11 @@ class Codec:
 
     Parameters
     ----------
-    label
-        The field that is the label.
-    key
-        The field to join late labels by; it is no feature.
-    ignore
-        Fields that are not features.
-    numeric
-        Whether features must be numbers. Otherwise other values pass as they are, and batches
-        hold records, never a matrix.
+    label, key, ignore, features
+        As for a `Selection`: which fields are what.
+    numeric, missing, decimal, on_bad_field
+        As for `Values`: how features are read. With ``numeric=False`` batches hold records, never
+        a matrix.
 
     """
 
@@ -185,13 +135,18 @@ class Codec:
         label: str | None = None,
         key: str | None = None,
         ignore: Collection[str] = (),
+        features: Collection[str] | None = None,
         numeric: bool = True,
+        missing: Collection[str] = MISSING,
+        decimal: str = ".",
+        on_bad_field: str = "missing",
     ) -> None:
-        if label is not None and label == key:
-            raise ValueError(f"the field {label!r} cannot be both the label and the key")
+        self.selection = Selection(label=label, key=key, ignore=ignore, features=features)
+        self.values = Values(
+            missing=missing, decimal=decimal, on_bad_field=on_bad_field, numeric=numeric
+        )
         self.label = label
         self.key = key
-        self.ignore = frozenset([ignore] if isinstance(ignore, str) else ignore)
         self.numeric = numeric
 
     def one(self, raw: bytes) -> Record | None:
@@ -230,14 +185,14 @@ class Codec:
         """
         parts: list[Columns | list[Record]] = []
         kept: list[int] = []
-        rejected: list[Rejected] = []
+        batch = Batch([], places, position)
         waiting = [(0, len(raws))]
         quick = self._quickly(raws)
         if quick is not None:
             waiting = []
             for odd, start, stop in stretches(quick.odd):
                 if odd:
-                    self._one_by_one(raws, start, stop, places, blanks, kept, rejected, parts)
+                    self._one_by_one(batch, raws, start, stop, places, blanks, kept, parts)
                 else:
                     parts.append(quick.columns.part(start, stop))
                     kept += range(start, stop)
@@ -254,39 +209,34 @@ class Codec:
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
             else:
-                self._one_by_one(raws, start, stop, places, blanks, kept, rejected, parts)
-        here = places
+                self._one_by_one(batch, raws, start, stop, places, blanks, kept, parts)
         if len(kept) < len(raws):
             every = list(places)
-            here = [every[i] for i in kept]
-        batch = Batch([], here, position, rejected=rejected)
+            batch.places = [every[i] for i in kept]
         fill(batch, parts, self.numeric)
         if self.key is None:
             batch.keys = None
         return batch
 
     def _quickly(self, raws: Sequence[bytes | None]) -> Quick | None:
-        """Read many by the compiled loop; None if that is not worth while, or most are odd."""
+        """Read many by the compiled loop; None if that is not worth while."""
         if not self.numeric or len(raws) < _FEW:
             return None
         if not isinstance(raws, Raws):
             if None in raws:
                 return None
             raws = Raws.of(cast(Sequence[bytes], raws))
-        quick = self.quick(raws)
-        if quick is None or np.count_nonzero(quick.odd) * _MOSTLY > len(raws):
-            return None
-        return quick
+        return self.quick(raws)
 
     def _one_by_one(
         self,
+        batch: Batch,
         raws: Sequence[bytes | None],
         start: int,
         stop: int,
         places: Sequence[Place],
         blanks: bool,
         kept: list[int],
-        rejected: list[Rejected],
         parts: list[Columns | list[Record]],
     ) -> None:
         """Read a stretch of records, and add what comes of each where it belongs."""
@@ -298,11 +248,14 @@ class Codec:
                 if raw is None or (record is None and not blanks):
                     raise Bad("no value", "there is none" if raw is None else "it is blank")
             except Bad as bad:
-                rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
+                batch.rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
+                batch.bad_fields += [BadField(places[i], *one) for one in bad.fields]
                 continue
             if record is not None:
                 records.append(record)
                 kept.append(i)
+                if record.unread:
+                    batch.bad_fields += [BadField(places[i], *one) for one in record.unread]
         parts.append(records)
 
 

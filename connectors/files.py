@@ -15,9 +15,11 @@ from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codecs import Codec
-from stream_llsvm.connectors.csv_codec import CsvCodec
+from stream_llsvm.connectors.csv_codec import CsvCodec, as_delimiter
 from stream_llsvm.connectors.line_file import LineFile
 from stream_llsvm.connectors.parquet import ParquetReader
+from stream_llsvm.connectors.streams import as_encoding
+from stream_llsvm.connectors.values import MISSING
 
 _PAUSE = 0.05
 _FORMATS = {
@@ -45,12 +47,16 @@ class FileSource:
     format
         ``csv``, ``jsonl``, ``svmlight`` or ``parquet`` (needs pyarrow); ``auto`` goes by the
         name of each file.
-    label, key, ignore, numeric
-        As for every `Codec`.
+    label, key, ignore, features
+        Which fields are the label, the key, no features, and (if given) the only features.
+    numeric, missing, decimal, on_bad_field
+        How features are read, see `Values`.
     names
         The names of a CSV file's columns, if it has no header.
     delimiter
         What stands between two fields of CSV; a tab for ``.tsv``, or else a comma.
+    encoding
+        How text is written, by Python's names: ``utf-8``, ``latin-1``, ``utf-16``, ...
     follow
         Whether to wait for more at the end of the last file, like ``tail -F``: a file that is
         renamed is read to its end, and then the new one of its name. A file that is emptied
@@ -62,13 +68,15 @@ class FileSource:
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "wind.csv"
-    >>> _ = path.write_text("speed,rain,y\n3.5,0,calm\n11,,storm\nfast,1,storm\n")
+    >>> _ = path.write_text("speed,rain,y\n3.5,0,calm\n11,NA,storm\nfast,1,storm\n1,2\n")
     >>> source = FileSource(path, label="y")
     >>> batch = source.poll(1000, 0.0)
     >>> batch.names, batch.values.tolist(), batch.labels
-    (('speed', 'rain'), [[3.5, 0.0], [11.0, nan]], ['calm', 'storm'])
-    >>> batch.rejected[0].place.number, batch.rejected[0].reason, batch.rejected[0].detail
-    (4, 'not a number', "'speed': 'fast'")
+    (('speed', 'rain'), [[3.5, 0.0], [11.0, nan], [nan, 1.0]], ['calm', 'storm', 'storm'])
+    >>> print(batch.bad_fields[0].place, batch.bad_fields[0].reason, batch.bad_fields[0].detail)
+    /.../wind.csv:4 not a number 'speed': 'fast'
+    >>> batch.rejected[0].place.number, batch.rejected[0].reason
+    (5, 'wrong number of fields')
     >>> source.poll(1000, 0.0), source.ended
     (None, True)
 
@@ -82,9 +90,14 @@ class FileSource:
         label: str | None = None,
         key: str | None = None,
         ignore: Collection[str] = (),
+        features: Collection[str] | None = None,
         numeric: bool = True,
+        missing: Collection[str] = MISSING,
+        decimal: str = ".",
+        on_bad_field: str = "missing",
         names: Sequence[str] | None = None,
         delimiter: str | None = None,
+        encoding: str = "utf-8",
         follow: bool = False,
         max_record_bytes: int = 10_000_000,
     ) -> None:
@@ -97,17 +110,24 @@ class FileSource:
             "label": label,
             "key": key,
             "ignore": ignore,
+            "features": features,
             "numeric": numeric,
+            "missing": missing,
+            "decimal": decimal,
+            "on_bad_field": on_bad_field,
         }
         Codec(**self._options)  # which checks them
         self._names = names
-        self._delimiter = delimiter
+        self._delimiter = None if delimiter is None else as_delimiter(delimiter)
+        self._encoding = as_encoding(encoding)
         if names is not None:
             CsvCodec(names, delimiter or ",", **self._options)  # which checks them
         self.follow = follow
         last = self.paths[-1]
         if follow and (self._formats[-1] == "parquet" or last.lower().endswith((".gz", ".zst"))):
             raise ValueError(f"{last}: only a plain file of lines can be followed")
+        if follow and self._encoding is not None:
+            raise ValueError(f"{last}: only a file in UTF-8 can be followed, not in {encoding}")
         self.max_record_bytes = max_record_bytes
         self._file = 0
         self._reader: LineFile | ParquetReader | None = None
@@ -165,6 +185,7 @@ class FileSource:
             self._options,
             names=self._names,
             delimiter=self._delimiter,
+            encoding=self._encoding,
             limit=self.max_record_bytes,
             follow=self.follow and file == len(self.paths) - 1,
             base={"file": file, "path": path},

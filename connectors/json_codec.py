@@ -10,22 +10,21 @@ import numpy as np
 import orjson
 
 from stream_llsvm.connectors.codecs import (
-    Bad,
     Codec,
     Columns,
     Quick,
     Record,
-    number,
     plain,
-    shown,
 )
 from stream_llsvm.connectors.flat.fields import ODD
 from stream_llsvm.connectors.flat.json_shape import JsonShape
 from stream_llsvm.connectors.flat.raws import Raws
+from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show
 
 _NUMBERS = {float, int, bool, type(None)}
 _PLAIN = {str, int, bool, type(None)}
+_MOSTLY = 4  # one in so many records may be odd
 
 
 class ObjectCodec(Codec):
@@ -64,6 +63,8 @@ class ObjectCodec(Codec):
         if isinstance(fields, list) and self.names is not None:
             detail = f"{len(fields)} instead of {len(self.names)}: {show(raw)[:80]}"
             raise Bad("wrong number of fields", detail)
+        if isinstance(fields, list):
+            raise Bad("not an object", f"an array, whose fields have no names: {show(raw)[:80]}")
         if not isinstance(fields, dict):
             raise Bad("not an object", show(raw)[:80])
         return fields
@@ -72,17 +73,11 @@ class ObjectCodec(Codec):
         """Make a record of an object, which is used up. Raises Bad."""
         label = fields.pop(self.label, None) if self.label is not None else None
         key = fields.pop(self.key, None) if self.key is not None else None
-        for name in self.ignore:
-            fields.pop(name, None)
-        if self.numeric:
-            fields = {name: number(name, value) for name, value in fields.items()}
-        else:
-            for name, value in fields.items():
-                if isinstance(value, dict):
-                    raise Bad("nested value", shown(name, value))
-                if isinstance(value, float | int) and not isinstance(value, bool):
-                    number(name, value)  # which refuses infinity
-        return Record(fields, plain(label, "label", "label"), plain(key, "key", "key"))
+        wanted = self.selection.wanted
+        features = ((name, value) for name, value in fields.items() if wanted(name))
+        read = self.values.number if self.numeric else self.values.anything
+        x, unread = self.values.row(features, read)
+        return Record(x, plain(label, "label", "label"), plain(key, "key", "key"), unread)
 
     def fast(self, raws: Sequence[bytes]) -> Columns | None:
         """Read objects at once that have the same fields in the same order, all numbers."""
@@ -90,7 +85,8 @@ class ObjectCodec(Codec):
         labels: list[Any] = []
         keys: list[Any] = []
         names: list[str] | None = None
-        label, key, ignore = self.label, self.key, self.ignore
+        label, key, ignore = self.label, self.key, self.selection.ignore
+        features = self.selection.features
         loads = self.loads
         try:
             for raw in raws:
@@ -100,6 +96,8 @@ class ObjectCodec(Codec):
                 keys.append(None if key is None else fields.pop(key, None))
                 for name in ignore:
                     fields.pop(name, None)
+                if features is not None:
+                    fields = {name: fields[name] for name in fields if name in features}
                 found = list(fields)
                 if found != names:
                     if names is not None or not found:
@@ -115,6 +113,7 @@ class ObjectCodec(Codec):
             values = np.array(flat, dtype=np.float64).reshape(len(raws), len(names))
         except (ValueError, TypeError, AttributeError, OverflowError):
             return None
+        self.values.settle(values)
         if np.isinf(values).any():
             return None
         return Columns(tuple(names), values, labels, keys)
@@ -133,11 +132,14 @@ class JsonCodec(ObjectCodec):
     Examples
     --------
     >>> codec = JsonCodec(label="y")
-    >>> batch = codec.decode([b'{"a": 1, "b": null, "y": "up"}', b'{"a": "x"}'], list("xy"), {})
+    >>> raws = [b'{"a": 1, "b": "NA", "y": "up"}', b'{"a": "x", "b": "0.5"}', b'{"a": "x"}']
+    >>> batch = codec.decode(raws, list("xyz"), {})
     >>> batch.names, batch.values, batch.labels
-    (('a', 'b'), array([[ 1., nan]]), ['up'])
-    >>> batch.rejected[0].reason, batch.rejected[0].detail
-    ('not a number', "'a': 'x'")
+    (('a', 'b'), array([[1. , nan], [nan, 0.5]]), ['up', None])
+    >>> batch.bad_fields[0].field, batch.bad_fields[0].reason
+    ('a', 'not a number')
+    >>> batch.rejected[0].place, batch.rejected[0].reason, batch.rejected[0].detail
+    ('z', 'not a number', "'a': 'x'")
 
     """
 
@@ -151,19 +153,19 @@ class JsonCodec(ObjectCodec):
         if self._shape is not None:
             read = self._shape.read(raws)
             if read is not None and read.odd[0] != ODD:
-                return read
+                return _mostly(read)
         shape = self._shape_of(raws[0])
         if shape is None or shape.like(self._shape):
-            return read
+            return _mostly(read)
         self._shape = shape
-        return shape.read(raws)
+        return _mostly(shape.read(raws))
 
     def _shape_of(self, raw: bytes | None) -> JsonShape | None:
         try:
             fields = orjson.loads(raw or b"")
         except ValueError:
             return None
-        return JsonShape.of(fields, self.label, self.key, self.ignore, self.names)
+        return JsonShape.of(fields, self.selection, self.values, self.names)
 
     def one(self, raw: bytes) -> Record | None:
         """Read one object; None for a blank line."""
@@ -174,6 +176,13 @@ class JsonCodec(ObjectCodec):
                 return None
             fields = _lenient(raw, str(error))
         return self.record(self.checked(fields, raw))
+
+
+def _mostly(read: Quick | None) -> Quick | None:
+    """Return what was read, None if so many records are odd that reading objects is faster."""
+    if read is None or np.count_nonzero(read.odd) * _MOSTLY > len(read.odd):
+        return None
+    return read
 
 
 def _lenient(raw: bytes, said: str) -> Any:

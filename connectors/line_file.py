@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from stream_llsvm.connectors import rotation
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, SourceError
-from stream_llsvm.connectors.codecs import Bad, Codec, Places
+from stream_llsvm.connectors.codecs import Codec, Places
 from stream_llsvm.connectors.csv_codec import CsvCodec, Quotes, split
 from stream_llsvm.connectors.json_codec import JsonCodec
 from stream_llsvm.connectors.lines import LineReader
 from stream_llsvm.connectors.streams import ByteStream, PlainStream, open_stream
 from stream_llsvm.connectors.svmlight_codec import SvmlightCodec
+from stream_llsvm.connectors.values import Bad
+
+# A line that begins an array of objects, and not a word in brackets, as in a log.
+_ARRAY = re.compile(rb"\s*\[\s*(\{|$)")
 
 
 class LineFile:
@@ -33,6 +40,8 @@ class LineFile:
         The names of the columns of CSV without a header.
     delimiter
         What stands between two fields of CSV; a tab for ``.tsv``, or else a comma.
+    encoding
+        How text is written; None for UTF-8.
     limit
         How many bytes a record may have.
     follow
@@ -52,6 +61,7 @@ class LineFile:
         *,
         names: Sequence[str] | None,
         delimiter: str | None,
+        encoding: str | None,
         limit: int,
         follow: bool,
         base: Position,
@@ -63,6 +73,7 @@ class LineFile:
         self.names = names
         tabs = ".tsv" in [suffix.lower() for suffix in Path(path).suffixes]
         self.delimiter = delimiter or ("\t" if tabs else ",")
+        self.encoding = encoding
         self.limit = limit
         self.follow = follow
         self.base = base
@@ -100,7 +111,7 @@ class LineFile:
     ) -> None:
         """Open a file at an offset at which a line starts."""
         codec = self._codec_of(path, offset)
-        stream = stream or open_stream(path)
+        stream = stream or open_stream(path, self.encoding)
         try:
             tail = stream.skip(offset) if offset else b""
         except SourceError:
@@ -133,7 +144,7 @@ class LineFile:
             return CsvCodec(self.names, self.delimiter, **self.options)
         if not offset:
             return None
-        stream = open_stream(path)
+        stream = open_stream(path, self.encoding)
         try:
             reader = LineReader(stream, self.limit, Quotes(self.delimiter))
             while True:
@@ -161,9 +172,26 @@ class LineFile:
             except (Bad, ValueError) as error:
                 said = f"{error.reason}, {error.detail}" if isinstance(error, Bad) else str(error)
                 raise SourceError(
-                    f"{self.path}: its first line is no header ({said}); correct it, or give names"
+                    f"{self.path}: its first line is no header ({said}); {self._advice(raw)}"
                 ) from None
         return None
+
+    def _advice(self, raw: bytes) -> str:
+        """Say what to do about a first line that is no header."""
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            like = "utf-16" if raw[:2] in (BOM_UTF16_LE, BOM_UTF16_BE) else "latin-1"
+            return f"if it is not UTF-8, say so: encoding={like!r} (--encoding {like})"
+        return "correct it, or give names"
+
+    def _check_no_array(self, first: bytes) -> None:
+        """Raise SourceError if this line begins an array of objects: it is one record, or none."""
+        if _ARRAY.match(first):
+            raise SourceError(
+                f"{self.path}: a JSON array; one object a line is wanted: "
+                f"jq -c '.[]' {shlex.quote(self.path)} > records.jsonl"
+            )
 
     def _take(self, most: int) -> Batch | None:
         """Return what has been read already."""
@@ -180,6 +208,8 @@ class LineFile:
             self._torn = False
             raw = taken.raws[0] if taken.raws else taken.too_long[0][2]
             return self._rest(reader.line, raw or b"")
+        if self.kind == "jsonl" and taken.raws and taken.numbers[0] == 1:
+            self._check_no_array(taken.raws[0] or b"")
         places = Places(self.path, None, taken.numbers)
         batch = self._codec.decode(taken.raws, places, self._position())
         for line, size, head in taken.too_long:

@@ -10,17 +10,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, SourceError
-from stream_llsvm.connectors.codecs import (
-    Bad,
-    Codec,
-    Columns,
-    Places,
-    Record,
-    fill,
-    number,
-    plain,
-)
+from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected, SourceError
+from stream_llsvm.connectors.codecs import Codec, Columns, Places, Record, fill, plain
+from stream_llsvm.connectors.values import Bad
 from stream_llsvm.extras import install_command
 from stream_llsvm.values import show
 
@@ -102,7 +94,8 @@ class ParquetReader:
         options = self.options
         names = []
         for column in self._file.schema_arrow:
-            if column.name in options.ignore:
+            apart = column.name in (options.label, options.key)
+            if not apart and not options.selection.wanted(column.name):
                 continue
             kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
             numeric = (
@@ -112,7 +105,7 @@ class ParquetReader:
                 or kinds.is_null(kind)
             )
             text = kinds.is_string(kind) or kinds.is_large_string(kind)
-            if column.name in (options.label, options.key):
+            if apart:
                 fits = numeric or text
             else:
                 fits = (
@@ -126,6 +119,12 @@ class ParquetReader:
                     f"{self.path}: the column {show(column.name)} holds {column.type}, not numbers;"
                     " encode it, or add it to ignore"
                 )
+        absent = sorted((options.selection.features or frozenset()) - set(names))
+        if absent:
+            raise SourceError(
+                f"{self.path}: there is no column {show(absent[0])}, which features names; there "
+                f"are {', '.join(map(show, self._file.schema_arrow.names[:20]))}"
+            )
         if len(set(names)) < len(names):
             raise SourceError(f"{self.path}: two columns have the same name; rename one")
         return tuple(names)
@@ -190,11 +189,16 @@ class ParquetReader:
             part = []
             for i, x in enumerate(rows.select(list(self.names)).to_pylist()):
                 try:
-                    part.append(self._record(x, labels[i], keys[i]))
-                    kept.append(i)
+                    record = self._record(x, labels[i], keys[i])
                 except Bad as bad:
                     raw = orjson.dumps(x, default=str)
                     batch.rejected.append(Rejected(places[i], bad.reason, bad.detail, raw))
+                    unread = bad.fields
+                else:
+                    part.append(record)
+                    kept.append(i)
+                    unread = record.unread
+                batch.bad_fields += [BadField(places[i], *one) for one in unread]
             some: list[Place] = [places[i] for i in kept]
             batch.places = places if len(kept) == n else some
         fill(batch, [part], options.numeric)
@@ -218,22 +222,20 @@ class ParquetReader:
                 values[:, i] = column.to_numpy(zero_copy_only=False)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
+        self.options.values.settle(values)
         return None if np.isinf(values).any() else Columns(self.names, values, labels, keys)
 
     def _record(self, x: dict[str, Any], label: Any, key: Any) -> Record:
-        if self.options.numeric:
-            # A decimal is a number that JSON does not have.
-            x = {n: number(n, v if v is None or _simple(v) else float(v)) for n, v in x.items()}
-        else:
-            for name, value in x.items():
-                if isinstance(value, float):
-                    number(name, value)  # which refuses infinity
-        return Record(x, plain(label, "label", "label"), plain(key, "key", "key"))
+        values = self.options.values
+        read = self._number if values.numeric else values.anything
+        x, unread = values.row(x.items(), read)
+        return Record(x, plain(label, "label", "label"), plain(key, "key", "key"), unread)
+
+    def _number(self, name: str, value: Any) -> float:
+        # A decimal is a number that JSON does not have.
+        plainly = value if value is None or isinstance(value, float | int) else float(value)
+        return self.options.values.number(name, plainly)
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
-
-
-def _simple(value: Any) -> bool:
-    return isinstance(value, float | int)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.connectors.codecs import Bad, Codec, Record, number_from_text
+from stream_llsvm.connectors.codecs import Codec, Record
+from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show
 
 
@@ -35,7 +36,7 @@ class SvmlightCodec(Codec):
         if not tokens:
             return None
         label = None if ":" in tokens[0] else _label(tokens.pop(0))
-        x: dict[str, float] = {}
+        texts: dict[str, str] = {}
         for token in tokens:
             index, colon, value = token.partition(":")
             if index == "qid":
@@ -43,10 +44,12 @@ class SvmlightCodec(Codec):
             if not (colon and value and index.isascii() and index.isdigit() and len(index) < 20):
                 raise Bad("invalid svmlight", f"{show(token)[:80]} is not index:value")
             name = str(int(index))
-            if name in x:
+            if name in texts:
                 raise Bad("invalid svmlight", f"index {name} comes twice")
-            x[name] = number_from_text(name, value)
-        return Record({n: v for n, v in x.items() if n not in self.ignore}, label, None)
+            texts[name] = value
+        wanted = ((name, text) for name, text in texts.items() if self.selection.wanted(name))
+        x, unread = self.values.row(wanted, self.values.from_text)
+        return Record(x, label, None, unread)
 
 
 def _label(text: str) -> int | float:

@@ -1,7 +1,7 @@
 """Lines of CSV without quotes -> numbers.
 
-The loop leaves every line to Python in which there is anything else than numbers, nothing, and the
-text of the fields that are no features.
+The loop leaves every line to Python in which there is anything else than numbers, words that stand
+for one or for a missing value, and the text of the fields that are no features.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from stream_llsvm.connectors.flat.addresses import begin_of, byte
 from stream_llsvm.connectors.flat.compiled import Array, Begin, entry, part
 from stream_llsvm.connectors.flat.fields import KEY, LABEL, ODD, READ, WIDE
 from stream_llsvm.connectors.flat.numbers import number
+from stream_llsvm.connectors.flat.texts import Texts, text_value
 
 _LONG = 100_000  # Python's csv refuses longer fields
 
 
 @entry
 def read_csv(
-    data: Array, starts: Array, ends: Array, delimiter: int, roles: Array,
+    data: Array, starts: Array, ends: Array, delimiter: int, texts: Texts, roles: Array,
     values: Array, spans: Array, odd: Array,
 ) -> None:  # fmt: skip
     """Read lines.
@@ -29,6 +30,8 @@ def read_csv(
         The bytes of all, and where each line begins and ends.
     delimiter
         What stands between two fields.
+    texts
+        How numbers are written.
     roles
         What each field is: the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
     values
@@ -41,12 +44,12 @@ def read_csv(
     """
     begin = begin_of(data)
     for i in range(len(starts)):
-        odd[i] = _line(begin, starts[i], ends[i], delimiter, roles, values, spans, i)
+        odd[i] = _line(begin, starts[i], ends[i], delimiter, texts, roles, values, spans, i)
 
 
 @part
 def _line(
-    data: Begin, at: int, stop: int, delimiter: int, roles: Array,
+    data: Begin, at: int, stop: int, delimiter: int, texts: Texts, roles: Array,
     values: Array, spans: Array, row: int,
 ) -> int:  # fmt: skip
     if stop > at and byte(data, stop - 1) == 13:
@@ -67,11 +70,17 @@ def _line(
             if at == stop or byte(data, at) == delimiter:
                 values[row, role] = np.nan
                 continue
-            values[row, role], at = number(data, at, stop, False)
-            if at < 0:
-                return ODD
-            while at < stop and byte(data, at) == 32:
+            begin = at
+            values[row, role], at = number(data, at, stop, False, texts.point)
+            while 0 <= at < stop and byte(data, at) == 32:
                 at += 1
+            if at < 0 or (at < stop and byte(data, at) != delimiter):
+                at = begin
+                while at < stop and byte(data, at) != delimiter:
+                    at += 1
+                values[row, role], known_word = text_value(data, begin, at, texts)
+                if not known_word:
+                    return ODD
             continue
         begin = at
         while at < stop and byte(data, at) != delimiter:

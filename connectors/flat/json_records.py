@@ -1,7 +1,7 @@
 """Flat JSON -> numbers: records that all have the same fields in the same order, as most do.
 
 The loop knows what to expect, and leaves every record to Python that is not exactly that: other
-names, text where a number should be, anything nested, escapes, what is no JSON at all.
+names, text that is neither a number nor missing, anything nested, escapes, what is no JSON at all.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from stream_llsvm.connectors.flat.addresses import begin_of, byte
 from stream_llsvm.connectors.flat.compiled import Array, Begin, entry, part
 from stream_llsvm.connectors.flat.fields import IGNORED, KEY, LABEL, ODD, READ, WIDE
 from stream_llsvm.connectors.flat.numbers import number
+from stream_llsvm.connectors.flat.texts import Texts, text_value
 
-_QUOTE, _BACKSLASH, _COMMA, _COLON = 34, 92, 44, 58
+_QUOTE, _BACKSLASH, _COMMA, _COLON, _POINT = 34, 92, 44, 58, 46
 _NULL = np.frombuffer(b"null", dtype=np.uint8)
 _TRUE = np.frombuffer(b"true", dtype=np.uint8)
 _FALSE = np.frombuffer(b"false", dtype=np.uint8)
@@ -21,8 +22,8 @@ _FALSE = np.frombuffer(b"false", dtype=np.uint8)
 
 @entry
 def read_json(
-    data: Array, starts: Array, ends: Array, names: Array, name_ends: Array, roles: Array,
-    values: Array, spans: Array, odd: Array,
+    data: Array, starts: Array, ends: Array, names: Array, name_ends: Array, texts: Texts,
+    roles: Array, values: Array, spans: Array, odd: Array,
 ) -> None:  # fmt: skip
     """Read records.
 
@@ -32,6 +33,8 @@ def read_json(
         The bytes of all, and where each record begins and ends.
     names, name_ends
         The names of the fields in their order, one after the other; of arrays there are none.
+    texts
+        How numbers are written that are text.
     roles
         What each field is: the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
     values
@@ -44,13 +47,15 @@ def read_json(
     """
     begin, named = begin_of(data), begin_of(names)
     for i in range(len(starts)):
-        odd[i] = _record(begin, starts[i], ends[i], named, name_ends, roles, values, spans, i)
+        odd[i] = _record(
+            begin, starts[i], ends[i], named, name_ends, texts, roles, values, spans, i
+        )
 
 
 @part
 def _record(
-    data: Begin, at: int, stop: int, names: Begin, name_ends: Array, roles: Array,
-    values: Array, spans: Array, row: int,
+    data: Begin, at: int, stop: int, names: Begin, name_ends: Array, texts: Texts,
+    roles: Array, values: Array, spans: Array, row: int,
 ) -> int:  # fmt: skip
     known = READ
     named = len(name_ends) > 0
@@ -85,7 +90,7 @@ def _record(
             return ODD
         begun = True
         if role >= 0:
-            values[row, role], at = _feature(data, at, stop)
+            values[row, role], at = _feature(data, at, stop, texts)
         else:
             begin = at
             at = _scalar(data, at, stop)
@@ -136,11 +141,17 @@ def _named(data: Begin, at: int, stop: int, names: Begin, name_ends: Array, fiel
 
 
 @part
-def _feature(data: Begin, at: int, stop: int) -> tuple[float, int]:
+def _feature(data: Begin, at: int, stop: int, texts: Texts) -> tuple[float, int]:
     """Read a feature's value; return it and where it ends, -1 if it is odd."""
     one = byte(data, at)
     if one == 45 or 48 <= one <= 57:
-        return number(data, at, stop, True)
+        return number(data, at, stop, True, _POINT)
+    if one == _QUOTE:
+        end = _scalar(data, at, stop)
+        if end < 0:
+            return 0.0, -1
+        value, known = text_value(data, at + 1, end - 1, texts)
+        return value, end if known else -1
     if _says(data, at, stop, _NULL):
         return np.nan, at + 4
     if _says(data, at, stop, _TRUE):
@@ -184,7 +195,7 @@ def _scalar(data: Begin, at: int, stop: int) -> int:
 def _checked(data: Begin, at: int, stop: int) -> bool:
     """Say whether what is no text is a number or one of the three words."""
     if byte(data, at) == 45 or 48 <= byte(data, at) <= 57:
-        return number(data, at, stop, True)[1] == stop
+        return number(data, at, stop, True, _POINT)[1] == stop
     for word in (_NULL, _TRUE, _FALSE):
         if stop - at == len(word) and _says(data, at, stop, word):
             return True

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import orjson
 
 from stream_llsvm.connectors.codecs import Columns, Quick
-from stream_llsvm.connectors.flat.fields import IGNORED, KEY, LABEL, gather, settle
+from stream_llsvm.connectors.flat.fields import KEY, LABEL, gather, settle
 from stream_llsvm.connectors.flat.json_records import read_json
 from stream_llsvm.connectors.flat.raws import Raws
+from stream_llsvm.connectors.selection import Selection
+from stream_llsvm.connectors.values import Values
 
 
 class JsonShape:
@@ -21,37 +23,26 @@ class JsonShape:
     ----------
     names
         Their names.
-    label, key, ignore
-        As for every `Codec`.
+    selection, values
+        As for every `Codec`: what each field is, and how values are read.
     array
         Whether records are arrays, which do not name their fields.
 
     """
 
     def __init__(
-        self,
-        names: Sequence[str],
-        label: str | None,
-        key: str | None,
-        ignore: Collection[str],
-        array: bool,
+        self, names: Sequence[str], selection: Selection, values: Values, array: bool
     ) -> None:
-        self.names, self.array = tuple(names), array
-        apart = {name: IGNORED for name in ignore}
-        if label is not None:
-            apart[label] = LABEL
-        if key is not None:
-            apart[key] = KEY
-        self.features = tuple(name for name in names if name not in apart)
-        columns = {name: i for i, name in enumerate(self.features)} | apart
-        self._roles = np.array([columns[name] for name in names], dtype=np.int64)
+        self.names, self.array, self._values = tuple(names), array, values
+        self.features, self._roles = selection.roles(names)
         coded = [] if array else [name.encode() for name in names]
         self._names = np.frombuffer(b"".join(coded) or b"-", dtype=np.uint8)
         self._ends = np.cumsum([len(name) for name in coded], dtype=np.int64)
 
     @classmethod
-    def of(cls, fields: object, label: str | None, key: str | None,
-           ignore: Collection[str], array: Sequence[str] | None) -> JsonShape | None:  # fmt: skip
+    def of(
+        cls, fields: object, selection: Selection, values: Values, array: Sequence[str] | None
+    ) -> JsonShape | None:
         """Return the shape of a record; None if records like it cannot be read at once."""
         if isinstance(fields, dict):
             names = list(fields)
@@ -63,7 +54,7 @@ class JsonShape:
         else:
             return None
         try:
-            shape = cls(names, label, key, ignore, isinstance(fields, list))
+            shape = cls(names, selection, values, isinstance(fields, list))
         except UnicodeEncodeError:
             return None
         return shape if shape.features else None
@@ -80,9 +71,10 @@ class JsonShape:
         spans = np.full((n, 4), -1, dtype=np.int64)
         odd = np.empty(n, dtype=np.uint8)
         read_json(
-            data, raws.starts, raws.ends, self._names, self._ends, self._roles,
-            values, spans, odd,
+            data, raws.starts, raws.ends, self._names, self._ends, self._values.texts,
+            self._roles, values, spans, odd,
         )  # fmt: skip
+        self._values.settle(values)
         settle(raws, odd)
         labels, keys = (
             self._apart(data, odd, spans[:, at : at + 2], role)

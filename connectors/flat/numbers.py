@@ -38,12 +38,13 @@ _ODD = (np.uint64(0), 0, False, -1)
 
 
 @part
-def number(data: Begin, at: int, stop: int, strict: bool) -> tuple[float, int]:
+def number(data: Begin, at: int, stop: int, strict: bool, point: int) -> tuple[float, int]:
     """Read a number: its value, and where it ends, which is -1 if it is left to Python.
 
-    ``strict`` takes what JSON allows, otherwise it is what Python's ``float`` allows.
+    ``strict`` takes what JSON allows, otherwise it is what Python's ``float`` allows. ``point`` is
+    the byte that stands before decimals.
     """
-    digits, power, negative, at = _decimal(data, at, stop, strict)
+    digits, power, negative, at = _decimal(data, at, stop, strict, point)
     if at < 0:
         return 0.0, -1
     while power < 0 and digits > np.uint64(1 << 53) and digits % _TEN == 0:
@@ -64,7 +65,9 @@ def number(data: Begin, at: int, stop: int, strict: bool) -> tuple[float, int]:
 
 
 @part
-def _decimal(data: Begin, at: int, stop: int, strict: bool) -> tuple[Bits, int, bool, int]:
+def _decimal(
+    data: Begin, at: int, stop: int, strict: bool, point: int
+) -> tuple[Bits, int, bool, int]:
     """Read a number: its digits, its power of ten, its sign, and where it ends.
 
     Where it ends is -1 if it is none, or has too many digits.
@@ -87,7 +90,7 @@ def _decimal(data: Begin, at: int, stop: int, strict: bool) -> tuple[Bits, int, 
     if strict and (whole == 0 or (whole > 1 and byte(data, first) == 48)):
         return _ODD
     behind = 0
-    if at < stop and byte(data, at) == 46:  # .
+    if at < stop and byte(data, at) == point:
         at += 1
         begin = at
         while at < stop:
@@ -101,7 +104,7 @@ def _decimal(data: Begin, at: int, stop: int, strict: bool) -> tuple[Bits, int, 
             return _ODD
     if whole + behind == 0:
         return _ODD
-    if whole + behind > _DIGITS and _significant(data, first, at) > _DIGITS:
+    if whole + behind > _DIGITS and _significant(data, first, at, point) > _DIGITS:
         return _ODD
     if strict and negative and behind == 0 and digits == 0:
         return _ODD  # a whole number in JSON has no sign if it is 0
@@ -127,11 +130,11 @@ def _decimal(data: Begin, at: int, stop: int, strict: bool) -> tuple[Bits, int, 
 
 
 @part
-def _significant(data: Begin, first: int, stop: int) -> int:
+def _significant(data: Begin, first: int, stop: int, point: int) -> int:
     """Return how many digits there are from the first that is not 0."""
     count = 0
     for at in range(first, stop):
-        if byte(data, at) != 46 and (count or byte(data, at) != 48):
+        if byte(data, at) != point and (count or byte(data, at) != 48):
             count += 1
     return count
 

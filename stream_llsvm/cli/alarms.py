@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from stream_llsvm.cli.mistakes import nearest
-from stream_llsvm.cli.telling import doubted, first_of
+from stream_llsvm.cli.telling import doubted, first_bad_of, first_of
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
@@ -18,7 +18,8 @@ _JUDGED_FROM = 1_000  # records learned
 class Alarms:
     """An observer that prints a line for each event that is an alarm.
 
-    And one each for the first record that was rejected, and for a label that looks like a number.
+    And one each for the first record that was rejected, for the first field that could not be
+    read, and for a label that looks like a number.
     What happened before it is made, while the run was set up, is printed whatever it is: where
     the run goes on, and which checkpoints could not be read.
 
@@ -34,7 +35,7 @@ class Alarms:
     def __init__(self, engine: Engine, label: str | None) -> None:
         self._label = label
         self._fields: list[str] = []
-        self._rejected = self._doubted = False
+        self._rejected = self._bad = self._doubted = False
         self._last: dict[str, Any] | None = None
         for event in engine.progress.events:
             self._say(event)
@@ -63,6 +64,9 @@ class Alarms:
             self._rejected = True
             kept = "" if engine.rejects.letters else "; --dead-letters keeps them"
             self._print(f"{first_of(engine.rejects)}{kept}")
+        if engine.rejects.first_bad is not None and not self._bad:
+            self._bad = True
+            self._print(first_bad_of(engine.rejects))
         if engine.progress.counts["learned"] >= _JUDGED_FROM:
             self._doubt_the_label(engine)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from stream_llsvm.cli.mistakes import MistakeError, listed, nearest, one_line
 from stream_llsvm.connectors.base import SourceError
+from stream_llsvm.connectors.selection import Selection
+from stream_llsvm.connectors.values import Values
 
 _LOOKED_AT = 100
-_SHAPE = ("format", "names", "delimiter")
+_SHAPE = ("format", "names", "delimiter", "encoding", "missing", "decimal")
 _DELIMITERS = ";\t|"
 
 
@@ -51,17 +56,27 @@ def check_columns(path: str, given: Mapping[str, Any]) -> None:
     names = column_names(records)
     if not names or is_svmlight(path, given):
         return
-    ignored = given.get("ignore", [])
+    ignored, features = given.get("ignore", []), given.get("features")
     asked = {"label": given.get("label"), "key": given.get("key")}
-    check_names(path, records, asked | {f"to ignore {name}": name for name in ignored})
-    apart = {given.get("label"), given.get("key"), *ignored}
-    wordy = [name for name in names if name not in apart and _is_text(name, records)]
+    asked |= {f"to ignore {name}": name for name in ignored}
+    check_names(path, records, asked | {f"feature {name}": name for name in features or []})
+    try:
+        selection = Selection(
+            label=given.get("label"), key=given.get("key"), ignore=ignored, features=features
+        )
+    except ValueError as error:
+        raise MistakeError(one_line(error)) from None
+    values = Values(**{key: given[key] for key in ("missing", "decimal") if key in given})
+    wordy = [n for n in names if selection.wanted(n) and _is_text(n, records, values)]
     if wordy:
         shown = next(record[wordy[0]] for record in records if record.get(wordy[0]) is not None)
-        more = " ".join(f"--ignore {name}" for name in wordy[:3])
+        out = f"leave out what is text: --ignore {flag_of([*ignored, *wordy])}"
+        if features is not None:
+            out = f"take only numbers: --features {flag_of(set(features) - set(wordy), features)}"
         raise MistakeError(
-            f"{path}: column {wordy[0]!r} is text ({shown!r}), features are numbers: leave it out "
-            f"with {more}" + (", or name it with --label" if given.get("label") is None else "")
+            f"{path}: column {wordy[0]!r} is text ({shown!r}), features are numbers: {out}"
+            + (", or name it with --label" if given.get("label") is None else "")
+            + _decimals(str(shown))
         )
 
 
@@ -116,25 +131,51 @@ def is_svmlight(path: str, given: Mapping[str, Any]) -> bool:
     return format_of_file(path, given) == "svmlight"
 
 
-def _is_text(name: str, records: list[dict[str, Any]]) -> bool:
-    values = [record[name] for record in records if record.get(name) is not None]
-    return bool(values) and all(isinstance(value, str) for value in values)
+def _decimals(shown: str) -> str:
+    """Return what to do if a text is a number with a decimal comma."""
+    return "; if it is a number: --decimal ," if _is_number(shown.replace(",", ".")) else ""
+
+
+def _is_text(name: str, records: list[dict[str, Any]], values: Values) -> bool:
+    """Whether there is nothing but text that is no number."""
+    found = [record[name] for record in records if record.get(name) is not None]
+    texts = [one for one in found if isinstance(one, str)]
+    return bool(texts) and len(texts) == len(found) and not any(map(values.is_number, texts))
 
 
 def asked_for(**options: Any) -> dict[str, Any]:
     """Return the options that were given."""
-    if options.get("names"):
-        options["names"] = names_in(options["names"])
+    for several in ("names", "ignore", "features", "missing"):
+        if options.get(several):
+            options[several] = names_in(options[several])
     return {name: value for name, value in options.items() if value not in (None, [])}
 
 
 def names_in(given: Iterable[str]) -> list[str]:
     """Return the names of columns that a flag gives, between commas or by repeating it.
 
+    A name with a comma in it stands in quotes.
+
     Examples
     --------
-    >>> names_in(["a, b", "y"])
-    ['a', 'b', 'y']
+    >>> names_in(["a, b", '"height, m"'])
+    ['a', 'b', 'height, m']
 
     """
-    return [name.strip() for one in given for name in one.split(",")]
+    parted = (next(csv.reader([one], skipinitialspace=True), [""]) for one in given)
+    return [name.strip() for names in parted for name in names]
+
+
+def flag_of(names: Collection[str], order: Sequence[str] = ()) -> str:
+    """Return names as they are written behind a flag, ready to be copied into a shell.
+
+    Examples
+    --------
+    >>> print(flag_of(["a", "b"]), flag_of(["my id", "height, m"]))
+    a,b 'my id,"height, m"'
+
+    """
+    line = io.StringIO()
+    sorted_names = [name for name in order if name in names] if order else list(names)
+    csv.writer(line, lineterminator="").writerow(sorted_names)
+    return shlex.quote(line.getvalue())

@@ -14,9 +14,11 @@ from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, S
 _Made = TypeVar("_Made")
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _UNBOUNDED = 10**15
-_FILE_KEYS = ("label", "key", "ignore", "format", "names", "delimiter", "follow")
-_CODEC_KEYS = ("label", "key", "ignore", "names")
-_KAFKA_KEYS = ("start", "isolation", "on_lost_data", "options")
+_CODEC_KEYS = (
+    "label", "key", "ignore", "features", "names", "missing", "decimal", "on_bad_field",
+)  # fmt: skip
+_FILE_KEYS = (*_CODEC_KEYS, "format", "delimiter", "encoding", "follow")
+_KAFKA_KEYS = ("start", "isolation", "on_lost_data", "group", "options")
 
 
 def make_source(given: Mapping[str, Any]) -> Source:
@@ -42,7 +44,7 @@ def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
 
     codec = {name: given[name] for name in _CODEC_KEYS if name in given}
     source = KafkaSource(
-        topics,
+        dict.fromkeys(topics, given.get("partitions")),
         servers,
         codec=message_codec(given.get("message", "json"), **codec),
         connect_timeout=given.get("connect_timeout", _PATIENCE),

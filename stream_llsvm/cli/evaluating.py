@@ -82,7 +82,11 @@ def evaluate(
         code = INTERRUPTED
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    told = {"records": contents.records, "rejected": contents.rejected}
+    told = {
+        "records": contents.records,
+        "rejected": contents.rejected,
+        "bad_fields": dict(contents.bad_fields),
+    }
     if as_json:
         print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
     elif rows:  # none if it was interrupted at once

@@ -130,6 +130,8 @@ class Pipeline:
         late = "labels" in self.settings
         if late and "key" not in given and _kind(given) == "file":
             self.add("source", "key", "key is missing: by what do late labels find their records?")
+        if "group" in given and "checkpoints" not in self.settings:
+            self.add("source", "group", "it shows what checkpoints hold: give --checkpoints too")
         if not late and "label" not in given and not _has_own_labels(given):
             self.add("source", "label", "label is missing: which column is it? (--label)")
 

@@ -11,7 +11,7 @@ from stream_llsvm.cli.endpoints import make_sink, make_source
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, nearest, one_line
 from stream_llsvm.cli.places import check_apart
 from stream_llsvm.cli.saved import read_saved
-from stream_llsvm.cli.telling import first_of
+from stream_llsvm.cli.telling import bad_fields_of, first_bad_of, first_of
 from stream_llsvm.connectors.base import Batch, Result, Sink, SourceError
 from stream_llsvm.connectors.file_sink import as_json
 from stream_llsvm.engine.learner import Learner
@@ -57,7 +57,7 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
             batch = source.poll(_MOST, 1.0)
             if batch is None:
                 continue
-            rejects.take(batch.rejected)
+            rejects.take(batch.rejected, batch.bad_fields)
             results = _answers(learner, batch, rejects)
             sink.write(results)
             done += len(results)
@@ -71,6 +71,8 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
     sink.close()
     if rejects.first:
         print(f"stream-llsvm: {first_of(rejects)}", file=sys.stderr)
+    if bad := bad_fields_of(rejects.bad_fields):
+        print(f"stream-llsvm: {bad}; {first_bad_of(rejects)}", file=sys.stderr)
     share = f", {hits / labelled:.2%} of {labelled:,} labels right" if labelled else ""
     print(f"{done:,} predicted, {rejects.counts.total():,} rejected{share}", file=sys.stderr)
     return 0

@@ -27,6 +27,22 @@ def texts(name: str, value: Any) -> list[str]:
     return several
 
 
+def words(name: str, value: Any) -> list[str]:
+    """Return value as a list if it is text, or a list of texts, of which there may be none."""
+    several = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in several):
+        raise ValueError(f"{name} must be text, or a list of texts; got {value!r}")
+    return several
+
+
+def wholes(name: str, value: Any) -> list[int]:
+    """Return value as a list if it is a whole number from 0 on, or a list of them."""
+    several = value if isinstance(value, list) else [value]
+    if not several or not all(type(one) is int and one >= 0 for one in several):
+        raise ValueError(f"{name} must be whole numbers, as in {name} = [0, 1]; got {value!r}")
+    return several
+
+
 def table(name: str, value: Any) -> dict[str, Any]:
     """Return value if it is a table."""
     if not isinstance(value, dict):
@@ -70,6 +86,11 @@ _READ = {
     "label": Key(text),
     "key": Key(text),
     "ignore": Key(texts),
+    "features": Key(texts),
+    "missing": Key(words),
+    "decimal": Key(_of(".", ",")),
+    "on_bad_field": Key(_of("missing", "reject")),
+    "encoding": Key(text, only="file"),
     "format": Key(_of("auto", "csv", "jsonl", "svmlight", "parquet"), only="file"),
     "names": Key(texts),
     "delimiter": Key(text, only="file"),
@@ -78,6 +99,8 @@ _READ = {
     "start": Key(_of("earliest", "latest"), only="kafka"),
     "isolation": Key(_of("read_committed", "read_uncommitted"), only="kafka"),
     "on_lost_data": Key(_of("stop", "earliest"), only="kafka"),
+    "partitions": Key(wholes, only="kafka"),
+    "group": Key(text, only="kafka"),
     **_KAFKA,
 }
 _WRITE = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 
 from stream_llsvm.engine.rejects import Rejects
 
+_FIELDS = 10  # of those with values that could not be read
 _MANY = 20  # labels that occur once or twice each: a number, or an id
 
 
@@ -33,7 +35,38 @@ def doubted(labels: int, records: int) -> str | None:
 def first_of(rejects: Rejects) -> str:
     """Say of the first record that was rejected where it was, and why."""
     first = rejects.first[0]
-    return f"the first that was rejected: {first.place}: {first.reason}: {first.detail}"
+    hint = not_utf8(first.reason) if first.place.part is None else ""
+    return f"the first that was rejected: {first.place}: {first.reason}: {first.detail}{hint}"
+
+
+def not_utf8(reason: str) -> str:
+    """Return what to try if a file's records are rejected for this reason; usually nothing."""
+    return "; another encoding? --encoding latin-1" if reason == "invalid UTF-8" else ""
+
+
+def first_bad_of(rejects: Rejects) -> str:
+    """Say of the first field that could not be read where it was, and why; nothing if all were."""
+    first = rejects.first_bad
+    if first is None:
+        return ""
+    return f"the first field that could not be read: {first.place}: {first.reason}: {first.detail}"
+
+
+def bad_fields_of(bad_fields: Mapping[str, int]) -> str:
+    """Say of which fields how many values could not be read, the worst first; nothing if none.
+
+    Examples
+    --------
+    >>> bad_fields_of({"rain": 2, "wind": 1_200})
+    '1,202 values could not be read (wind: 1,200, rain: 2)'
+
+    """
+    if not bad_fields:
+        return ""
+    worst = sorted(bad_fields.items(), key=lambda one: -one[1])
+    several = ", ".join(f"{name}: {number:,}" for name, number in worst[:_FIELDS])
+    more = ", ..." if len(worst) > _FIELDS else ""
+    return f"{sum(bad_fields.values()):,} values could not be read ({several}{more})"
 
 
 def print_json(report: dict[str, Any]) -> None:
@@ -74,6 +107,11 @@ def print_table(report: dict[str, Any], window: int) -> None:
     drawn.add_row("rejected", f"{sum(rejected.values()):,}", "")
     for reason, number in rejected.items():
         drawn.add_row(f"  {reason}", f"{number:,}", "")
+    bad = sorted(report["bad_fields"].items(), key=lambda one: -one[1])
+    if bad:
+        drawn.add_row("values that could not be read", f"{sum(n for _, n in bad):,}", "")
+    for name, number in bad[:_FIELDS]:
+        drawn.add_row(f"  {name}", f"{number:,}", "")
     for name, number in report.get("waiting", {}).items():
         drawn.add_row(f"late labels: {name}", f"{number:,}", "")
     if report["scores"]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stream_llsvm.cli.endpoints import make_source
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
+from stream_llsvm.cli.telling import bad_fields_of, not_utf8
 from stream_llsvm.connectors.base import Batch, SourceError
 
 _MOST = 500
@@ -23,6 +25,8 @@ class Contents(NamedTuple):
         How many cannot.
     first_rejected
         What is wrong with the first of those; empty if there is none.
+    bad_fields
+        How many values could not be read, by field.
     unlabelled
         How many of the records have no label.
     labels
@@ -33,6 +37,7 @@ class Contents(NamedTuple):
     records: int
     rejected: int
     first_rejected: str
+    bad_fields: Counter[str]
     unlabelled: int
     labels: set[Any]
 
@@ -49,6 +54,7 @@ class Contents(NamedTuple):
             _several(len(self.labels), "class", "classes"),
             f"{self.unlabelled:,} without a label" if self.unlabelled else "",
             self._told_rejected() if self.rejected else "",
+            bad_fields_of(self.bad_fields),
         ]
         return ", ".join(part for part in told if part)
 
@@ -78,15 +84,17 @@ def batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Bat
 def look_through(options: Mapping[str, Any], max_records: int | None) -> Contents:
     """Return what there is to know of a file before learners can be run through it."""
     records = rejected = unlabelled = 0
-    labels, first = set[Any](), ""
+    labels, first, bad_fields = set[Any](), "", Counter[str]()
     try:
         for batch in batches(options, max_records):
             records += len(batch)
             rejected += len(batch.rejected)
+            bad_fields.update(one.field for one in batch.bad_fields)
             unlabelled += batch.labels.count(None)
             labels.update(batch.labels)
             if batch.rejected and not first:
-                first = f"{batch.rejected[0].reason}, {batch.rejected[0].detail}"
+                one = batch.rejected[0]
+                first = f"{one.reason}, {one.detail}{not_utf8(one.reason)}"
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    return Contents(records, rejected, first, unlabelled, labels - {None})
+    return Contents(records, rejected, first, bad_fields, unlabelled, labels - {None})

@@ -17,6 +17,7 @@ from river import base
 from stream_llsvm.connectors.base import (
     Batch,
     DeadLetters,
+    Displaying,
     Position,
     Result,
     Sink,
@@ -199,7 +200,7 @@ class Engine:
         self._stop.set()
 
     def _take(self, batch: Batch) -> None:
-        self.rejects.take(batch.rejected)
+        self.rejects.take(batch.rejected, batch.bad_fields)
         if len(batch) > 0:
             begin = time.perf_counter()
             if batch.names is not None and batch.values is not None:
@@ -264,6 +265,8 @@ class Engine:
         if number is not None:
             self._kept = came
             self.progress.note("checkpoint", f"number {number}")
+            if isinstance(self.source, Displaying) and self.position is not None:
+                self.source.display(self.position)
 
     def _came(self) -> tuple[object, ...]:
         """Return what changes whenever something comes in."""
@@ -292,7 +295,9 @@ class Engine:
     def report(self) -> dict[str, Any]:
         """Return counts and scores."""
         late = {} if self.late is None else {"waiting": self.late.waiting.report()}
-        return self.progress.report() | {"rejected": dict(self.rejects.counts)} | late
+        rejects = self.rejects
+        bad = {"rejected": dict(rejects.counts), "bad_fields": dict(rejects.bad_fields)}
+        return self.progress.report() | bad | late
 
 
 def _detector(chosen: str | base.DriftDetector | None) -> base.DriftDetector | None:

@@ -38,6 +38,7 @@ def saved(engine: Engine) -> dict[str, Any]:
         "position": engine.position,
         "progress": engine.progress.payload(),
         "rejected": dict(engine.rejects.counts),
+        "bad_fields": dict(engine.rejects.bad_fields),
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),
         },
@@ -69,6 +70,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.learner = Learner(from_payload(payload["model"]))
     engine.progress.restore(payload["progress"])
     engine.rejects.counts.update(payload["rejected"])
+    engine.rejects.bad_fields.update(payload.get("bad_fields", {}))  # older ones have none
     engine.position = payload["position"]
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime

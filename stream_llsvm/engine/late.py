@@ -52,7 +52,7 @@ class LateLabels:
         batch = self.source.poll(most, 0.0)
         if batch is None:
             return False
-        rejects.take(batch.rejected)
+        rejects.take(batch.rejected, batch.bad_fields)
         for key, label in zip(batch.keys or [], batch.labels, strict=True):
             if key is None or label is None:
                 continue

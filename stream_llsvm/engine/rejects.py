@@ -1,11 +1,11 @@
-"""Records that could not be used: counted by reason, kept as dead letters, and bounded."""
+"""Records, and fields, that could not be used: counted, kept as dead letters, and bounded."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from stream_llsvm.connectors.base import DeadLetters, Place, Rejected
+from stream_llsvm.connectors.base import BadField, DeadLetters, Place, Rejected
 
 _SHOWN = 3
 _KEPT = 20
@@ -26,15 +26,30 @@ class Rejects:
     max_ratio
         The share of all records from which on `check` raises.
 
+    Attributes
+    ----------
+    counts
+        How many records were rejected, by reason.
+    bad_fields
+        How many values could not be read, by field; their records were taken without them, or
+        are among those rejected.
+    first, first_bad
+        The first records, and the first value.
+
     """
 
     def __init__(self, letters: DeadLetters | None, max_ratio: float) -> None:
         self.letters, self.max_ratio = letters, max_ratio
         self.counts: Counter[str] = Counter()
+        self.bad_fields: Counter[str] = Counter()
         self.first: list[Rejected] = []  # without their bytes, which may be many
+        self.first_bad: BadField | None = None
 
-    def take(self, rejected: Iterable[Rejected]) -> None:
+    def take(self, rejected: Iterable[Rejected], bad_fields: Sequence[BadField] = ()) -> None:
         """Count and keep them."""
+        if bad_fields:
+            self.bad_fields.update(one.field for one in bad_fields)
+            self.first_bad = self.first_bad or bad_fields[0]
         listed = list(rejected)
         for each in listed:
             self.counts[each.reason] += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 from typing import Any
 
@@ -88,13 +89,16 @@ def test_a_file_without_a_header_and_with_another_delimiter(tmp_path: Path, data
 
 def test_what_cannot_be_used_is_told_of(tmp_path: Path) -> None:
     data = csv_file(tmp_path / "some.csv", 60)
-    data.write_text(data.read_text() + "r60,1.0,red,up\nr61,1.0,1.0,\n")
+    data.write_text(data.read_text() + "r60,1.0,red,up\nr61,1.0,1.0,\nr62,?\n")
     result = run("evaluate", data, *PLAIN, "--models", "lcc")
     title = " ".join(result.stdout.partition("┏")[0].split())
     assert title.endswith(
-        "some.csv: 61 records, 2 classes, 1 without a label, 1 cannot be read (the first: not a "
-        "number, 'b': 'red')"
+        "some.csv: 62 records, 2 classes, 1 without a label, 1 cannot be read (the first: wrong "
+        "number of fields, 2 instead of 4: b'r62,?'), 1 values could not be read (b: 1)"
     )
+    strict = run("evaluate", data, *PLAIN, "--models", "lcc", "--on-bad-field", "reject", "--json")
+    told = json.loads(strict.stdout)
+    assert (told["records"], told["rejected"], told["bad_fields"]) == (61, 2, {"b": 1})
 
 
 def test_a_label_that_is_a_number_is_wondered_at(tmp_path: Path) -> None:

@@ -41,16 +41,20 @@ def test_predictions_are_the_models(tmp_path: Path, kept: Path) -> None:
 
 
 def test_what_is_not_predicted_is_told(tmp_path: Path, kept: Path, data: Path) -> None:
-    bad = tmp_path / "bad.csv"
-    bad.write_text(data.read_text() + "r400,1.0\nr401,1.0,red,up\n")
-    result = run("predict", kept, bad, "--label", "y")
+    bad_file = tmp_path / "bad.csv"
+    bad_file.write_text(data.read_text() + "r400,1.0\nr401,1.0,red,up\n")
+    result = run("predict", kept, bad_file, "--label", "y")
     assert result.exit_code == 0
-    first, count = result.stderr.splitlines()
+    first, bad, count = result.stderr.splitlines()
     assert first == (
-        f"stream-llsvm: the first that was rejected: {bad}:402: wrong number of fields: "
+        f"stream-llsvm: the first that was rejected: {bad_file}:402: wrong number of fields: "
         "2 instead of 4: b'r400,1.0'"
     )
-    assert count.startswith("400 predicted, 2 rejected, ")
+    assert bad == (
+        "stream-llsvm: 1 values could not be read (b: 1); the first field that could not be read: "
+        f"{bad_file}:403: not a number: 'b': 'red'"
+    )
+    assert count.startswith("401 predicted, 1 rejected, ")
 
 
 def test_a_checkpoint_and_a_folder_predict_alike(tmp_path: Path, kept: Path, data: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def test_a_file_without_a_header(tmp_path: Path, data: Path) -> None:
 
 def test_every_flag_has_a_place_in_the_pipeline() -> None:
     """Or one of those that are looked at by hand."""
-    by_hand = {"pipeline", "names", "labels", "option", "make_topics", "dashboard"}
+    lists = {"names", "ignore", "features", "missing", "partitions"}
+    by_hand = {"pipeline", "labels", "option", "make_topics", "dashboard", *lists}
     of_the_command = {"max_records", "json"}
     parameters = {name.rstrip("_") for name in inspect.signature(command).parameters}
     placed = {flag.removeprefix("--").replace("-", "_") for flag, _, _ in FLAGS}
@@ -89,19 +91,63 @@ def test_every_flag_has_a_place_in_the_pipeline() -> None:
 def test_rejected_records_are_kept_apart(tmp_path: Path, data: Path) -> None:
     data.write_text(data.read_text() + "r400,1.0,red,up\nr401,1.0\n")
     letters = tmp_path / "bad.jsonl"
-    report = told(*arguments(data, "--dead-letters", letters))
+    report = told(*arguments(data, "--dead-letters", letters, "--on-bad-field", "reject"))
+    assert report["bad_fields"] == {"b": 1}
     assert sum(report["rejected"].values()) == 2
     assert [one["number"] for one in lines(letters)] == [402, 403]
 
 
 def test_the_first_that_was_rejected_is_told(tmp_path: Path, data: Path) -> None:
     data.write_text(data.read_text() + "r400,1.0,red,up\nr401,1.0\n")
-    first = f"the first that was rejected: {data}:402: not a number: 'b': 'red'"
+    first = f"the first that was rejected: {data}:403: wrong number of fields: 2 instead of 4"
+    bad = f"the first field that could not be read: {data}:402: not a number: 'b': 'red'"
     said = run(*arguments(data)).stderr.splitlines()
-    assert f"stream-llsvm: {first}; --dead-letters keeps them" in said
-    assert sum("the first that was rejected" in line for line in said) == 1
+    assert f"stream-llsvm: {first}: b'r401,1.0'; --dead-letters keeps them" in said
+    assert f"stream-llsvm: {bad}" in said
+    assert sum("the first " in line for line in said) == 2
     kept = run(*arguments(data, "--dead-letters", tmp_path / "bad.jsonl")).stderr.splitlines()
-    assert f"stream-llsvm: {first}" in kept
+    assert f"stream-llsvm: {first}: b'r401,1.0'" in kept
+
+
+def test_bad_fields_are_in_the_table(tmp_path: Path, data: Path) -> None:
+    data.write_text(data.read_text() + "r400,1.0,red,up\nr401,blue,red,up\n")
+    table = run(*arguments(data)).stdout
+    assert re.search(r"rejected\W+1\W+not a number\W+1", table)
+    assert re.search(r"values that could not be read\W+3\W+b\W+2\W+a\W+1", table)
+
+
+def test_values_as_people_write_them(tmp_path: Path, data: Path) -> None:
+    """Semicolons, decimal commas, Latin-1, a word for missing, several names in one flag."""
+    rows = [line.replace(".", ",").split(",", 1) for line in data.read_text().splitlines()[1:]]
+    text = "größe;datum;id2;a;b;y\n"
+    for i, (key, rest) in enumerate(rows):
+        whole_a, a, whole_b, b, y = rest.split(",")
+        text += f"{'k.A.' if i % 9 == 0 else '1,5'};heute;{key};{whole_a},{a};{whole_b},{b};{y}\n"
+    path = tmp_path / "german.csv"
+    path.write_bytes(text.encode("latin-1"))
+    how = ["--delimiter", ";", "--decimal", ",", "--encoding", "latin-1", "--missing", "k.A.,x"]
+    run_it = ["run", "--from", path, "--label", "y", *how, *SMALL]
+    for which in (["--ignore", "datum,id2"], ["--features", "größe,a,b"]):
+        report = told(*run_it, *which)
+        assert report["learned"] == 400 and not report["bad_fields"]
+    assert (
+        refused(*run_it)
+        .strip()
+        .endswith(
+            "column 'datum' is text ('heute'), features are numbers: leave out what is text: "
+            "--ignore datum,id2"
+        )
+    )
+    assert "if it is a number: --decimal ," in refused(
+        "run", "--from", path, "--label", "y", *how[:2], *how[4:], "--ignore", "datum,id2"
+    )
+
+
+def test_a_tab_by_its_name(tmp_path: Path, data: Path) -> None:
+    path = tmp_path / "tabs.csv"
+    path.write_text(data.read_text().replace(",", "\t"))
+    for tab in ("tab", "\\t", "\t"):
+        assert told(*arguments(path, "--delimiter", tab))["learned"] == 400
 
 
 def test_a_label_that_is_no_class_is_told_of(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def everything(batch: Batch) -> tuple[Any, ...]:
         batch.keys,
         list(batch.places),
         batch.rejected,
+        batch.bad_fields,
         batch.names,
     )
 

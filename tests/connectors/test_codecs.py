@@ -61,6 +61,66 @@ def test_json_one_by_one_is_the_same(documents: list[Any]) -> None:
     assert everything(decoded(codec, *raws)) == everything(once)
 
 
+@pytest.mark.parametrize("codec", [JsonCodec, MsgpackCodec])
+@pytest.mark.parametrize("text", ["NA", "n/a", " null ", "None", "nan", "?", "-", ""])
+def test_what_people_write_for_missing(codec: type[Codec], text: str) -> None:
+    pack: Any = msgpack.packb if codec is MsgpackCodec else lambda x: json.dumps(x).encode()
+    batch = decoded(codec(label="y"), pack({"a": text, "b": "0.22", "y": text}))
+    assert records(batch) == [{"a": None, "b": 0.22}]
+    assert batch.labels == [text]  # a class may well be called None
+    assert not batch.rejected and not batch.bad_fields
+
+
+def test_missing_as_the_user_says() -> None:
+    codec = JsonCodec(missing=["none", "-999", "inf"])
+    batch = decoded(codec, b'{"a": -999, "b": 1}', b'{"a": "-999.0", "b": "NONE"}', b'{"a": "NA"}')
+    assert records(batch) == [{"a": None, "b": 1.0}, {"a": None, "b": None}]
+    assert [one.detail for one in batch.rejected] == ["'a': 'NA'"]
+    batch = decoded(codec, b'{"a": Infinity, "b": 1}', b'{"a": "inf", "b": 1}')
+    assert records(batch) == [{"a": None, "b": 1.0}] * 2
+
+
+def test_a_bad_field_does_not_cost_the_record() -> None:
+    raws = [b'{"a": 1, "b": "red", "c": {"d": 1}}', b'{"a": 2, "b": 3, "c": 4}']
+    batch = decoded(JsonCodec(), *raws)
+    assert records(batch) == [{"a": 1, "b": None, "c": None}, {"a": 2, "b": 3, "c": 4}]
+    assert batch.values is not None and not batch.rejected
+    first = Place("here", None, 1)
+    assert batch.bad_fields == [
+        (first, "b", "not a number", "'b': 'red'"),
+        (first, "c", "nested value", "'c': {'d': 1}"),
+    ]
+    strict = decoded(JsonCodec(on_bad_field="reject"), *raws)
+    assert len(strict) == 1 and strict.bad_fields == batch.bad_fields
+    assert [(r.reason, r.place) for r in strict.rejected] == [("not a number", first)]
+
+
+def test_a_record_of_which_nothing_can_be_read_is_rejected() -> None:
+    batch = decoded(JsonCodec(label="y"), b'{"payload": {"a": 1}, "b": null, "y": 1}')
+    assert [r.reason for r in batch.rejected] == ["nested value"]
+    assert [one.field for one in batch.bad_fields] == ["payload"]
+
+
+@pytest.mark.parametrize("codec", [JsonCodec, MsgpackCodec])
+def test_only_these_features(codec: type[Codec]) -> None:
+    pack: Any = msgpack.packb if codec is MsgpackCodec else lambda x: json.dumps(x).encode()
+    documents = [{"t": "x", "b": i, "y": 1, "n": {"a": 1}, "a": 2, "c": 3} for i in range(40)]
+    batch = decoded(codec(label="y", features=["a", "b"]), *map(pack, documents))
+    assert batch.names == ("b", "a") and batch.values is not None
+    assert batch.values[:, 0].tolist() == list(range(40)) and not batch.bad_fields
+
+
+def test_the_label_is_no_feature() -> None:
+    with pytest.raises(ValueError, match="both the label and a feature"):
+        JsonCodec(label="y", features=["a", "y"])
+
+
+@pytest.mark.parametrize("option", [{"decimal": ";"}, {"on_bad_field": "drop"}])
+def test_options_that_are_none(option: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"not '(;|drop)'"):
+        JsonCodec(**option)
+
+
 def packable(document: Any) -> bool:
     try:
         msgpack.packb(document)
@@ -88,7 +148,7 @@ def test_msgpack_one_by_one_is_the_same(documents: list[Any]) -> None:
         (b'{"a": 1, "y": {}}', "odd label", "'label': {}"),
         (b'{"a": 1, "y": [2]}', "odd label", "'label': [2]"),
         (b'{"a": 1, "k": []}', "odd key", "'key': []"),
-        (b"[1]", "not an object", "b'[1]'"),
+        (b"[1]", "not an object", "an array, whose fields have no names: b'[1]'"),
         (b'{"a": 1', "invalid JSON", None),
         (b'{"a": 1e999}', "invalid JSON", None),
         (b'{"a": "\xff"}', "invalid UTF-8", None),

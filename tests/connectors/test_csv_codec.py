@@ -1,30 +1,22 @@
-"""CSV: the fast ways and the careful one agree, and a stray quote swallows nothing."""
+"""CSV: the compiled way and the careful one agree, and a stray quote swallows nothing."""
 
 from __future__ import annotations
 
 import csv
 import io
 import struct
-import sys
-from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.connectors.csv_codec import CsvCodec, Quotes
+from stream_llsvm.connectors.flat.raws import Raws
 from tests.connectors.support import decoded, everything, records
 
 NAMES = ["a", "b", "y"]
-
-
-@pytest.fixture(scope="module", params=["pyarrow", "numpy"])
-def parser(request: pytest.FixtureRequest) -> Iterator[str]:
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "numpy":
-            patch.setitem(sys.modules, "pyarrow", None)
-        yield request.param
 
 
 FIELDS = st.one_of(
@@ -71,34 +63,37 @@ ROWS = st.one_of(
 )
 
 
-@given(rows=st.lists(ROWS, max_size=6), ending=st.sampled_from(["", "\r"]))
-def test_fast_is_careful(parser: str, rows: list[str], ending: str) -> None:
-    raws = [(row + ending).encode() for row in rows]
-    codec = CsvCodec(NAMES, label="y", key="b" if rows and len(rows[0]) % 2 else None)
+OPTIONS = st.sampled_from(
+    [{}, {"decimal": ","}, {"missing": ["-0", "up", "1_0"]}, {"on_bad_field": "reject"}]
+)
+
+
+@given(rows=st.lists(ROWS, max_size=6), ending=st.sampled_from(["", "\r"]), options=OPTIONS)
+def test_the_compiled_way_is_the_careful_one(
+    rows: list[str], ending: str, options: dict[str, Any]
+) -> None:
+    raws = [(row + ending).encode() for row in rows] * 32  # so many that it is worth while
+    codec = CsvCodec(NAMES, label="y", key="b" if rows and len(rows[0]) % 2 else None, **options)
     once = decoded(codec, *raws)
-    if codec._read is not None:  # nothing but text has no need of it
-        assert codec._read.__name__ == ("by_arrow" if parser == "pyarrow" else "by_numpy")
-    codec.fast = lambda raws: None  # type: ignore[method-assign]
+    codec.quick = lambda raws: None  # type: ignore[method-assign]
     assert everything(decoded(codec, *raws)) == everything(once)
 
 
-@given(bits=st.lists(st.integers(0, 2**64 - 1), min_size=20, max_size=20))
-def test_every_float_is_read_to_the_bit(parser: str, bits: list[int]) -> None:
+@given(bits=st.lists(st.integers(0, 2**64 - 1), min_size=40, max_size=40))
+def test_every_float_is_read_to_the_bit(bits: list[int]) -> None:
     numbers = [struct.unpack("d", struct.pack("Q", b))[0] for b in bits]
     numbers = [v for v in numbers if abs(v) < float("inf")]
     raws = [f"{v!r},{v:.12g},up".encode() for v in numbers]
-    codec = CsvCodec(NAMES, label="y")
-    assert not numbers or codec.fast(raws) is not None
-    got = records(decoded(codec, *raws))
+    got = records(decoded(CsvCodec(NAMES, label="y"), *raws))
     assert got == [{"a": v, "b": float(f"{v:.12g}")} for v in numbers]
 
 
-def test_many_rows_with_a_few_bad_ones(parser: str) -> None:
+def test_many_rows_with_a_few_bad_ones() -> None:
     raws = [f"{i},{i / 7},{i % 3}".encode() for i in range(3000)]
     bad = {5: b"x,1,2", 1000: b"1,2", 1001: b"1,2,3,4", 2999: b'"1,2,3'}
     for i, raw in bad.items():
         raws[i] = raw
-    batch = decoded(CsvCodec(NAMES, label="y"), *raws)
+    batch = decoded(CsvCodec(NAMES, label="y", on_bad_field="reject"), *raws)
     assert [r.place.number - 1 for r in batch.rejected] == sorted(bad)
     assert [r.reason for r in batch.rejected] == [
         "not a number",
@@ -111,18 +106,36 @@ def test_many_rows_with_a_few_bad_ones(parser: str) -> None:
     assert batch.labels == [i % 3 for i in range(3000) if i not in bad]
 
 
-def test_two_wrong_widths_do_not_make_a_right_one(parser: str) -> None:
+def test_two_wrong_widths_do_not_make_a_right_one() -> None:
     batch = decoded(CsvCodec(NAMES), b"1,2", b"3,4,5,6")
     assert [r.reason for r in batch.rejected] == ["wrong number of fields"] * 2
 
 
-def test_missing_values_and_booleans(parser: str) -> None:
+def test_missing_values_and_booleans() -> None:
     batch = decoded(CsvCodec(NAMES, label="y"), b"1,,up", b"nan,TRUE,", b",false,7\r")
     assert records(batch) == [{"a": 1.0, "b": None}, {"a": None, "b": 1.0}, {"a": None, "b": 0.0}]
     assert batch.labels == ["up", None, 7]
 
 
-def test_columns_that_are_no_features(parser: str) -> None:
+def test_decimal_commas() -> None:
+    codec = CsvCodec(NAMES, ";", decimal=",")
+    batch = decoded(codec, *[b"1,29;-0,5e3;7"] * 40, b"1.29;2;3", b"1.000,5;2;3")
+    assert records(batch)[0] == {"a": 1.29, "b": -500.0, "y": 7.0}
+    assert [one.detail for one in batch.bad_fields] == ["'a': '1.29'", "'a': '1.000,5'"]
+    quoted = decoded(CsvCodec(["a", "b"], decimal=","), *[b'"1,5",2'] * 40)
+    assert records(quoted) == [{"a": 1.5, "b": 2.0}] * 40
+
+
+def test_words_are_read_at_once() -> None:
+    """Neither what stands for missing nor a boolean is left to the slow way."""
+    codec = CsvCodec(NAMES, label="y", missing=["NA", "?", "-1"])
+    quick = codec.quick(Raws.of([b" na ,TRUE,up", b"?,-1.0,up", b"1-,false,up", b"nan,-,up"]))
+    assert quick is not None
+    assert quick.odd.tolist() == [0, 0, 1, 1]  # nobody said that nan stands for missing
+    np.testing.assert_array_equal(quick.columns.values[:2], [[np.nan, 1], [np.nan, np.nan]])
+
+
+def test_columns_that_are_no_features() -> None:
     codec = CsvCodec(["k", "a", "note", "y"], label="y", key="k", ignore=["note"])
     batch = decoded(codec, b"7,1,x y z,up", b'8,2,"x, y",down')
     assert (batch.names, batch.keys, batch.labels) == (("a",), [7, 8], ["up", "down"])
@@ -138,6 +151,18 @@ def test_text_passes_if_it_may() -> None:
 def test_names_must_differ(names: list[str]) -> None:
     with pytest.raises(ValueError, match="names must differ"):
         CsvCodec(names)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", "\\t", "tab", "TAB"])
+def test_a_tab_by_its_names(delimiter: str) -> None:
+    assert records(decoded(CsvCodec(["a", "b"], delimiter), b"1\t2")) == [{"a": 1, "b": 2}]
+
+
+def test_only_these_columns() -> None:
+    batch = decoded(CsvCodec(["t", "a", "y"], label="y", features=["a"]), *[b"x,1,2"] * 40)
+    assert batch.names == ("a",) and batch.labels == [2] * 40
+    with pytest.raises(ValueError, match="no column 'z'"):
+        CsvCodec(NAMES, features=["a", "z"])
 
 
 @pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "é"])

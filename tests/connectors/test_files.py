@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,7 +23,8 @@ from hypothesis import strategies as st
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.files import FileSource, format_of
 from stream_llsvm.connectors.lines import LineReader
-from tests.connectors.support import drained, everything, values_of
+from stream_llsvm.extras import install_command
+from tests.connectors.support import drained, everything, records, values_of
 
 N = 23
 
@@ -104,6 +106,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def source(path: Path | list[Path], **options: Any) -> FileSource:
+    options = {"on_bad_field": "reject"} | options
     return FileSource(path, label="y", ignore=["note"], **options)
 
 
@@ -111,7 +114,7 @@ def flat(batches: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return records and rejected, however they were cut into batches."""
     rows = []
     for batch in batches:
-        xs, labels, _, places, _, _ = everything(batch)
+        xs, labels, _, places, _, _, _ = everything(batch)
         rows += list(zip(xs, labels, places, strict=True))
     return rows, [one for batch in batches for one in batch.rejected]
 
@@ -376,7 +379,7 @@ def test_missing_packages_are_named(
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / f"a.{suffix}"
     path.write_bytes(b"")
-    with pytest.raises(SourceError, match=rf"pip install 'stream_llsvm\[{extra}\]'"):
+    with pytest.raises(SourceError, match=re.escape(install_command(extra))):
         source(path).poll(1, 0.0)
 
 
@@ -430,7 +433,7 @@ def test_what_is_no_position(tmp_path: Path, position: dict[str, Any]) -> None:
     assert values_of(drained(reading)) == [2]  # as if nothing had been asked
 
 
-@pytest.mark.parametrize("text", ['a,"b\n1,2\n', "a,a\n", "a,\xff\n"])
+@pytest.mark.parametrize("text", ['a,"b\n1,2\n', "a,a\n"])
 def test_a_bad_header(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode("latin-1"))
@@ -485,3 +488,96 @@ def test_optional_packages_are_imported_late() -> None:
         "assert not {'pyarrow', 'zstandard', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_a_bad_field_is_missing_in_every_format(path: Path) -> None:
+    """The poison of one field costs its record only where the user wants that."""
+    batches = drained(source(path, on_bad_field="missing"))
+    rows, rejected = flat(batches)
+    kind = format_of(str(path), "auto")
+    bad = [one for batch in batches for one in batch.bad_fields]
+    expected = {"csv": (2, 1), "jsonl": (2, 1), "svmlight": (1, 0), "parquet": (0, 1)}
+    assert (len(rejected), len(bad)) == expected[kind]
+    if kind in ("csv", "parquet"):
+        taken = dict(next(x for x, _, place in rows if place == bad[0].place))
+        assert taken[bad[0].field] is None and any(v is not None for v in taken.values())
+
+
+SAMPLE = 'größe;y\n1,5;"äöü\n2"\nNA;é\n3;ß\n'
+
+
+@pytest.mark.parametrize("packed", PACKED)
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-be", "utf-8-sig"])
+def test_encodings(tmp_path: Path, encoding: str, packed: str) -> None:
+    path = tmp_path / f"a.csv{packed}"
+    path.write_bytes(PACKED[packed](SAMPLE.encode(encoding)))
+
+    def made() -> FileSource:
+        return FileSource(path, label="y", delimiter=";", decimal=",", encoding=encoding)
+
+    everything_read = drained(made(), most=1)
+    assert values_of(everything_read, "größe") == [1.5, None, 3.0]
+    assert [label for batch in everything_read for label in batch.labels] == ["äöü\n2", "é", "ß"]
+    for i, batch in enumerate(everything_read):
+        again = made()
+        again.seek(batch.position)
+        assert values_of(drained(again), "größe") == [1.5, None, 3.0][i + 1 :]
+
+
+def test_what_is_not_of_the_encoding_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,y\n1,\xe9\n2,\x81\n3,z\n")  # cp1252 has no 0x81
+    (batch,) = drained(FileSource(path, label="y", encoding="cp1252"))
+    assert batch.labels == ["é", "z"]
+    assert [(r.place.number, r.reason) for r in batch.rejected] == [(3, "invalid UTF-8")]
+
+
+@pytest.mark.parametrize(("encoding", "hint"), [("latin-1", "latin-1"), ("utf-16", "utf-16")])
+def test_another_encoding_is_hinted_at(tmp_path: Path, encoding: str, hint: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(SAMPLE.encode(encoding))
+    with pytest.raises(SourceError, match=rf"say so: encoding='{hint}' \(--encoding {hint}\)"):
+        FileSource(path, label="y").poll(9, 0.0)
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "rot13"])
+def test_an_encoding_that_is_none(encoding: str) -> None:
+    with pytest.raises(ValueError, match=f"unknown encoding '{encoding}': utf-8, latin-1"):
+        FileSource("a.csv", encoding=encoding)
+
+
+def test_another_encoding_is_not_followed() -> None:
+    with pytest.raises(ValueError, match="only a file in UTF-8 can be followed, not in latin-1"):
+        FileSource("a.csv", follow=True, encoding="latin-1")
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1, "y": 2}]', '[\n  {"a": 1}\n]', ' [ {"a": 1},\n'])
+def test_a_json_array_is_explained(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "my data.json"
+    path.write_text(text)
+    with pytest.raises(SourceError, match=r"one object a line is wanted: jq -c '\.\[\]' '/"):
+        FileSource(path, label="y").poll(9, 0.0)
+
+
+def test_a_line_in_brackets_is_no_array(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('[INFO] begun\n{"a": 1}\n')
+    (batch,) = drained(FileSource(path, label="y"))
+    assert len(batch) == 1 and [r.reason for r in batch.rejected] == ["invalid JSON"]
+
+
+def test_only_these_features(path: Path) -> None:
+    if format_of(str(path), "auto") == "svmlight":
+        batches = drained(FileSource(path, features=["1"]))
+        assert all(set(x) <= {"1"} for batch in batches for x in records(batch))
+        return
+    batches = drained(FileSource(path, label="y", features=["b"]))
+    assert {name for batch in batches for x in records(batch) for name in x} == {"b"}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_feature_that_is_not_there(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"a.{kind}"
+    parquet_file(path) if kind == "parquet" else path.write_text(csv_text())
+    with pytest.raises(SourceError, match="there is no column 'zz', which features names"):
+        FileSource(path, label="y", features=["a", "zz"]).poll(9, 0.0)

@@ -45,18 +45,42 @@ def test_a_schema_that_drifts(tmp_path: Path) -> None:
     )
     dead = tmp_path / "dead.jsonl"
     letters = FileDeadLetters(dead)
-    engine = Engine(FileSource(path, label="y"), model(), dead_letters=letters, max_batch=64)
+    source = FileSource(path, label="y", on_bad_field="reject")
+    engine = Engine(source, model(), dead_letters=letters, max_batch=64)
     report = engine.run()
     letters.close()
     assert report["records"] == len(good) + 2 + len(text) + len(odd)
     assert report["learned"] == len(good)
     assert report["predicted"] == len(good) + 2
     assert report["rejected"] == {"not a number": 2, "odd label": 2}
+    assert report["bad_fields"] == {"a": 1, "b": 1}
     assert len(dead.read_text().splitlines()) == 4
     alone = model()
     taught(alone, [({k: v for k, v in r.items() if k != "y"}, r["y"]) for r in good])
     assert everything(engine.model) == everything(alone)  # type: ignore[arg-type]
     assert set(report["classes"]) >= {"up", 2.5, 7}
+
+
+def test_a_bad_field_costs_no_record_and_is_counted_over_restarts(tmp_path: Path) -> None:
+    """A producer adds a field of text, and writes n/a: all is learned, and all is counted."""
+    plain = [{k: row[k] for k in ("a", "b", "y")} for row in rows(200)]
+    odd = [row | {"note": "warm"} for row in plain[100:150]] + [row | {"b": "n/a"} for row in plain]
+    path = lines(tmp_path / "s.jsonl", plain + odd)
+    report: dict[str, Any] = {}
+    for _ in range(3):
+        checkpoints = Checkpoints(tmp_path / "kept")
+        engine = Engine(FileSource(path, label="y"), model(), checkpoints=checkpoints)
+        report = engine.run(max_records=230)
+        checkpoints.close()
+    assert report["learned"] == report["records"] == 450
+    assert report["bad_fields"] == {"note": 50} and not report["rejected"]
+    missing = [{k: v for k, v in r.items() if k not in ("y", "note")} for r in plain + odd]
+    alone = model()
+    wanted = [{k: None if v == "n/a" else v for k, v in x.items()} for x in missing]
+    for x in wanted[200:250]:
+        x["note"] = None
+    taught(alone, list(zip(wanted, [r["y"] for r in plain + odd], strict=True)))
+    assert everything(engine.model) == everything(alone)  # type: ignore[arg-type]
 
 
 def test_labels_that_all_come_before_their_records() -> None:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 from typer import Option
 
+from stream_llsvm.cli.commands.record_options import Features, Ignore
+
 HELP = "Learn a stream that never rests, and watch it in the browser until Ctrl-C."
 EXAMPLE = "stream-llsvm demo --stream agrawal --rate 1000"
 
@@ -20,9 +22,8 @@ def command(
         ),
     ] = "bananas",
     label: Annotated[str | None, Option(help="Of a file: the column that is the label.")] = None,
-    ignore: Annotated[
-        list[str] | None, Option(help="Of a file: a column that is no feature.")
-    ] = None,
+    ignore: Ignore = None,
+    features: Features = None,
     rate: Annotated[
         float, Option(min=0, max=1e9, help="Records a second; 0: as fast as it can.")
     ] = 400,
@@ -38,5 +39,5 @@ def command(
     from stream_llsvm.cli.columns import asked_for
     from stream_llsvm.cli.demonstrating import demonstrate
 
-    given = asked_for(label=label, ignore=ignore)
+    given = asked_for(label=label, ignore=ignore, features=features)
     return demonstrate(stream, given, rate, port, seed, browser=browser)

@@ -7,6 +7,17 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from stream_llsvm.cli.commands.record_options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Features,
+    Ignore,
+    Missing,
+    Names,
+    OnBadField,
+)
+
 HELP = "Score models on a file: each record is predicted first and learned afterwards, once."
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
 
@@ -14,16 +25,17 @@ EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --ag
 def command(
     data: Annotated[str, typer.Argument(help="A file of records.")],
     label: Annotated[str | None, Option(help="The column that is the label.")] = None,
-    ignore: Annotated[list[str] | None, Option(help="A column that is no feature.")] = None,
+    ignore: Ignore = None,
+    features: Features = None,
     format_: Annotated[
         str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
     ] = None,
-    names: Annotated[
-        list[str] | None, Option(help="Its columns, if it has no header: a,b,y.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, Option(help="CSV: what stands between two fields, if no comma.")
-    ] = None,
+    names: Names = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    decimal: Decimal = None,
+    on_bad_field: OnBadField = None,
     models: Annotated[
         str,
         Option(help="committee,sapl,llsvm,additive,memory, ... or all."),
@@ -43,5 +55,16 @@ def command(
     from stream_llsvm.cli.evaluating import evaluate
 
     entrants = chosen(models, against or "")
-    given = asked_for(label=label, ignore=ignore, format=format_, names=names, delimiter=delimiter)
+    given = asked_for(
+        label=label,
+        ignore=ignore,
+        features=features,
+        format=format_,
+        names=names,
+        delimiter=delimiter,
+        encoding=encoding,
+        missing=missing,
+        decimal=decimal,
+        on_bad_field=on_bad_field,
+    )
     return evaluate(data, given, entrants, max_records, as_json=json, report=report)

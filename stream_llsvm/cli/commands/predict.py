@@ -7,6 +7,15 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from stream_llsvm.cli.commands.record_options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Missing,
+    Names,
+    OnBadField,
+)
+
 HELP = "Predict a file's records with a saved model, or a checkpoint, without learning."
 EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
 
@@ -20,16 +29,26 @@ def command(
     format_: Annotated[
         str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
     ] = None,
-    names: Annotated[
-        list[str] | None, Option(help="Its columns, if it has no header: a,b,y.")
-    ] = None,
-    delimiter: Annotated[
-        str | None, Option(help="CSV: what stands between two fields, if no comma.")
-    ] = None,
+    names: Names = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    decimal: Decimal = None,
+    on_bad_field: OnBadField = None,
 ) -> int:
     """Predict records."""
     from stream_llsvm.cli.columns import asked_for
     from stream_llsvm.cli.predicting import predict
 
-    given = asked_for(label=label, key=key, format=format_, names=names, delimiter=delimiter)
+    given = asked_for(
+        label=label,
+        key=key,
+        format=format_,
+        names=names,
+        delimiter=delimiter,
+        encoding=encoding,
+        missing=missing,
+        decimal=decimal,
+        on_bad_field=on_bad_field,
+    )
     return predict(model, data, given, to)

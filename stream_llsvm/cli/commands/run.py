@@ -8,6 +8,17 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from stream_llsvm.cli.commands.record_options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    Features,
+    Ignore,
+    Missing,
+    Names,
+    OnBadField,
+)
+
 HELP = "Learn a stream and write predictions, as a pipeline file says, or flags, or both."
 EXAMPLE = "stream-llsvm run --from data.csv --label y --to predictions.jsonl --checkpoints kept"
 
@@ -18,12 +29,15 @@ FLAGS = (
     ("--from", "source", "from"),
     ("--label", "source", "label"),
     ("--key", "source", "key"),
-    ("--ignore", "source", "ignore"),
     ("--format", "source", "format"),
     ("--message", "source", "message"),
     ("--delimiter", "source", "delimiter"),
+    ("--encoding", "source", "encoding"),
+    ("--decimal", "source", "decimal"),
+    ("--on-bad-field", "source", "on_bad_field"),
     ("--follow", "source", "follow"),
     ("--on-lost-data", "source", "on_lost_data"),
+    ("--group", "source", "group"),
     ("--to", "sink", "to"),
     ("--dead-letters", "dead_letters", "to"),
     ("--model", "model", "class"),
@@ -46,19 +60,20 @@ def command(
     ] = None,
     label: Annotated[Text, Option(help="The column that is the label.")] = None,
     key: Annotated[Text, Option(help="The column to join late labels by.")] = None,
-    ignore: Annotated[list[str] | None, Option(help="A column that is no feature.")] = None,
+    ignore: Ignore = None,
+    features: Features = None,
     format_: Annotated[
         Text, Option("--format", help="csv, jsonl, svmlight or parquet, if its name does not tell.")
     ] = None,
     message: Annotated[Text, Option(help="Kafka: json (usual), msgpack, or csv with --names.")] = (
         None
     ),
-    names: Annotated[
-        list[str] | None, Option(help="The fields, if the records do not name them: a,b,y.")
-    ] = None,
-    delimiter: Annotated[Text, Option(help="CSV: what stands between two fields, if no comma.")] = (
-        None
-    ),
+    names: Names = None,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    missing: Missing = None,
+    decimal: Decimal = None,
+    on_bad_field: OnBadField = None,
     follow: Annotated[
         bool, Option("--follow", help="Wait for more at the end, like tail.")
     ] = False,
@@ -67,6 +82,12 @@ def command(
     ] = None,
     on_lost_data: Annotated[
         Text, Option(help="If Kafka deleted what is wanted: stop (usual) or earliest, to go on.")
+    ] = None,
+    partitions: Annotated[
+        list[str] | None, Option(help="Kafka: read only these of each topic: 0,1.")
+    ] = None,
+    group: Annotated[
+        Text, Option(help="Kafka: show in this consumer group how far checkpoints have come.")
     ] = None,
     to: Annotated[Text, Option(help="Predictions: a .jsonl file or kafka://host/topic.")] = None,
     make_topics: Annotated[
@@ -112,7 +133,10 @@ def command(
         asked.flag("--labels", "labels", "from", [labels])
         asked.flag("--label", "labels", "label", label)
         asked.flag("--key", "labels", "key", key)
-    asked.flag("--names", "source", "names", names_in(names or []))
+    for several in ("names", "ignore", "features", "missing"):
+        asked.flag(f"--{several}", "source", several, names_in(given[several] or []))
+    numbers = [int(n) if n.isdecimal() else n for n in names_in(partitions or [])]
+    asked.flag("--partitions", "source", "partitions", numbers)
     for section in ("sink", "dead_letters"):
         if str(asked.settings.get(section, {}).get("to")).lower().startswith("kafka://"):
             asked.flag("--make-topics", section, "make_topic", make_topics)

@@ -1,0 +1,77 @@
+"""Which fields of a record are what: its label, its key, its features, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.connectors.flat.fields import IGNORED, KEY, LABEL
+
+
+class Selection:
+    """Tells what each field is.
+
+    Parameters
+    ----------
+    label
+        The field that is the label.
+    key
+        The field to join late labels by; it is no feature.
+    ignore
+        Fields that are not features.
+    features
+        The fields that are features; None for all but the others.
+
+    Examples
+    --------
+    >>> names, roles = Selection(label="y", features=["b", "a"]).roles(["a", "y", "note", "b"])
+    >>> names, roles.tolist()
+    (('a', 'b'), [0, -1, -3, 1])
+
+    """
+
+    def __init__(
+        self,
+        *,
+        label: str | None = None,
+        key: str | None = None,
+        ignore: Collection[str] = (),
+        features: Collection[str] | None = None,
+    ) -> None:
+        if label is not None and label == key:
+            raise ValueError(f"the field {label!r} cannot be both the label and the key")
+        self.label = label
+        self.key = key
+        self.ignore = _names(ignore)
+        self.features = None if features is None else _names(features)
+        for what, name in (("label", label), ("key", key)):
+            if name is not None and name in (self.features or ()):
+                raise ValueError(f"the field {name!r} cannot be both the {what} and a feature")
+
+    def wanted(self, name: str) -> bool:
+        """Tell whether a field is a feature."""
+        if name in (self.label, self.key) or name in self.ignore:
+            return False
+        return self.features is None or name in self.features
+
+    def roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """Return the features among these fields, and what each field is for a compiled loop.
+
+        That is the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
+        """
+        apart = {self.label: LABEL, self.key: KEY}
+        found: list[str] = []
+        roles = []
+        for name in names:
+            if self.wanted(name):
+                roles.append(len(found))
+                found.append(name)
+            else:
+                roles.append(apart.get(name, IGNORED))
+        return tuple(found), np.array(roles, dtype=np.int64)
+
+
+def _names(given: Collection[str]) -> frozenset[str]:
+    return frozenset([given] if isinstance(given, str) else given)
