@@ -1,7 +1,7 @@
 """Records from Kafka: topics whose partitions are all this reader's own, positions its own too.
 
-Partitions are assigned, not shared out by a group, and nothing is committed to the broker: where
-to go on is the caller's knowledge, kept beside what was learned.
+Partitions are assigned, not shared out by a group, and where to go on is the caller's knowledge,
+kept beside what was learned. A group may show it to others; nothing is read from there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from stream_llsvm.connectors.kafka_client import (
     Settings,
     wait_for_topics,
 )
+from stream_llsvm.connectors.kafka_group import GroupDisplay
 from stream_llsvm.connectors.kafka_held import Held
 from stream_llsvm.connectors.kafka_messages import Messages
 from stream_llsvm.connectors.kafka_positions import LostDataError, Positions, as_position
@@ -42,8 +43,11 @@ class KafkaSource:
     servers
         ``"host:port"``, several with commas between, or a list of them.
     codec
-        What reads the values, see `message_codec`; JSON maps with the field ``label`` unless given.
-        Where it names no key, a record's key is the message's own.
+        What reads the values, see `message_codec`. Where it names no key, a record's key is the
+        message's own.
+    fields
+        Instead of a codec what `message_codec` makes one of: ``format``, ``names``, ``label``
+        (``"label"`` unless given), ``key``, ``ignore``, ``features``, ``missing``, ...
     start
         Where to begin without a position: ``"earliest"``, ``"latest"``, or a position.
     isolation
@@ -55,6 +59,8 @@ class KafkaSource:
         Records without a value: ``"reject"`` them, or ``"skip"`` them and count in ``skipped``.
     key_header
         The header whose value stands for the message's own key.
+    group
+        A consumer group that shows, for displays only, how far checkpoints have come.
     options, connect_timeout
         See ``Settings``: security and tuning options of kafka-python, and seconds to wait.
     discover_every
@@ -78,10 +84,14 @@ class KafkaSource:
         on_lost_data: str = "stop",
         tombstones: str = "reject",
         key_header: str | None = None,
+        group: str | None = None,
         options: Mapping[str, Any] | None = None,
         connect_timeout: float = 60.0,
         discover_every: float = 5.0,
+        **fields: Any,
     ) -> None:
+        if codec is not None and fields:
+            raise TypeError(f"give a codec, or {', '.join(fields)}; not both")
         self._settings = Settings(servers, options, connect_timeout)
         self._topics = Topics(topics)
         _one_of("isolation", isolation, "read_committed", "read_uncommitted")
@@ -90,11 +100,12 @@ class KafkaSource:
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
         self._batches = MessageBatches(
-            message_codec(label="label") if codec is None else codec,
+            message_codec(**({"label": "label"} | fields)) if codec is None else codec,
             skip_tombstones=tombstones == "skip",
             key_header=key_header,
         )
         self._positions = Positions(start, isolation, on_lost_data, self._settings)
+        self._display = None if group is None else GroupDisplay(group, self._settings)
         self._isolation = isolation
         self._discover_every = discover_every
         self._held = Held()
@@ -165,6 +176,7 @@ class KafkaSource:
         A partition that the position does not name was added since, and is read from its
         beginning; a topic that it does not name is read from ``start``.
         """
+        self._topics.check(position)
         self._positions.given = {topic: dict(parts) for topic, parts in position.items()}
         self._held.clear()
         if self._broken is not None:
@@ -194,9 +206,16 @@ class KafkaSource:
             ends = {one: consumer.highwater(one) for one in at}
         return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
 
+    def display(self, position: Position) -> None:
+        """Show that what lies before this position is in a checkpoint, if there is a group."""
+        if self._display is not None:
+            self._display.show(position)
+
     def close(self) -> None:
         """Let go of the connections."""
         self._closed = True
+        if self._display is not None:
+            self._display.close()
         if self._consumer is not None:
             self._positions.given = as_position(self._positions.next)
             self._drop()

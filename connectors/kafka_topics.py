@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.connectors.base import SourceError
+from stream_llsvm.connectors.base import Position, SourceError
 
 _GONE = 30.0  # a topic that is missing so long has been deleted
 
@@ -55,6 +55,19 @@ class Topics:
             mine = sorted(there if chosen is None else chosen)
             found += [TopicPartition(topic, number) for number in mine]
         return found
+
+    def check(self, position: Position) -> None:
+        """Raise SourceError if a position is in partitions that are not among those chosen.
+
+        Going on without them would lose where they stand.
+        """
+        for topic, chosen in self._chosen.items():
+            lost = sorted(set(map(int, position.get(topic, ()))) - (chosen or set()))
+            if chosen is not None and lost:
+                raise SourceError(
+                    f"Kafka: the position is also in partition {lost[0]} of {topic!r}, which is "
+                    "not read; choose the same partitions, or start without the position"
+                )
 
     def there(self) -> bool:
         """Whether all topics are there; raises SourceError if one was deleted or made anew."""
