@@ -1,15 +1,31 @@
 # The command, with what it needs for Kafka and the live page. compose.yaml builds it.
-FROM python:3.12.8-slim-bookworm
+FROM python:3.12.8-slim-bookworm AS installed
 
 RUN useradd --create-home --uid 1000 learner
 COPY --chown=learner . /src
 RUN pip install --no-cache-dir '/src[cli,kafka,dashboard]'
+# Kernels that any user may read, also where nothing can be written, see docs/containers.md.
+ENV STREAM_LLSVM_CACHE=/opt/stream_llsvm
+RUN install --directory --owner=learner "$STREAM_LLSVM_CACHE"
+
+# Compiled for all processors of the last ten years, not for the one that builds the image: on any
+# other they would be compiled again.
+FROM installed AS for-amd64
+ENV NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES=""
+FROM installed AS for-arm64
+ENV NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES=""
+
+FROM for-${TARGETARCH}
 USER learner
 WORKDIR /home/learner
 # Kernels are compiled now, into the image, and not at every start of a container.
 RUN python -c "from stream_llsvm import CommitteeClassifier as C; m = C(); \
     [m.learn_one({'x': float(i)}, i % 2) for i in range(9)]; \
     m.test_then_learn([[1.0], [2.0]], [0, 1])"
+# The loops that read records and count hits as well.
+RUN printf 'x,y\n1,0\n2,1\n3,0\n' > data.csv && printf '{"x": 1, "y": 0}\n' > data.jsonl && \
+    for data in data.csv data.jsonl; do stream-llsvm run --from "$data" --label y; done && \
+    rm data.csv data.jsonl
 # What a volume that is mounted there shall belong to.
 RUN mkdir /home/learner/kept
 ENTRYPOINT ["stream-llsvm"]

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from stream_llsvm.kernels.cache import VARIABLE, Places, is_ready, places
+
 #: What to call when kernels are about to be compiled, by the thread that has to wait for them.
 listening: list[Callable[[], object]] = []
 
@@ -13,7 +15,7 @@ _told = False
 
 
 def announce(*kernels: Any) -> None:
-    """Print one line, once, if the compiled kernels are not in numba's cache yet.
+    """Say once that kernels are compiled, if they are not kept yet, and where if it surprises.
 
     Parameters
     ----------
@@ -22,21 +24,19 @@ def announce(*kernels: Any) -> None:
 
     """
     global _told  # noqa: PLW0603  # once per process is the point
-    if _told or not any(_missing(kernel) for kernel in kernels):
+    if _told or all(is_ready(kernel) for kernel in kernels):
         return
     _told = True
-    print(
-        "stream_llsvm: compiling kernels, once on this machine (some twenty seconds)",
-        file=sys.stderr,
-        flush=True,
-    )
+    print(_notice(places()), file=sys.stderr, flush=True)
     for one in list(listening):
         one()
 
 
-def _missing(kernel: Any) -> bool:
-    """Whether this process has to compile it."""
-    if kernel.signatures:
-        return False
-    # What was kept of other sources is as good as nothing.
-    return not kernel._cache._cache_file._load_index()
+def _notice(where: Places) -> str:
+    often = "once on this machine" if where.written else "as every process will"
+    lines = [f"stream_llsvm: compiling kernels, {often}"]
+    if where.refused:
+        refused = f"these cannot take them: {', '.join(where.refused)}"
+        kept = f"kept in {where.written}" if where.written else "kept nowhere"
+        lines.append(f"stream_llsvm: kernels are {kept}; {refused}; {VARIABLE} names another one")
+    return "\n".join(lines)

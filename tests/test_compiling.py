@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from stream_llsvm.compiling import _notice
+from stream_llsvm.kernels.cache import Folder, Places
+
 ROOT = Path(__file__).resolve().parents[1]
 LINE = "stream_llsvm: compiling kernels, once on this machine"
 CODE = """
@@ -71,6 +74,18 @@ def test_it_is_said_once_on_one_line(tmp_path: Path) -> None:
     assert out == ""
     assert err.startswith(LINE)
     assert err.count("\n") == 1
+
+
+def test_what_refused_to_keep_them_is_named() -> None:
+    refused = ("/a (Permission denied)", "/b (Read-only file system)")
+    assert _notice(Places((), Folder(Path("/c")), refused)).splitlines() == [
+        LINE,
+        "stream_llsvm: kernels are kept in /c; these cannot take them: /a (Permission denied), "
+        "/b (Read-only file system); STREAM_LLSVM_CACHE names another one",
+    ]
+    nowhere = _notice(Places((), None, refused)).splitlines()
+    assert nowhere[0] == "stream_llsvm: compiling kernels, as every process will"
+    assert nowhere[1].startswith("stream_llsvm: kernels are kept nowhere; these cannot take them")
 
 
 def test_where_there_is_nothing_to_wait_for_nothing_is_said() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numpy.typing import NDArray
+
+from stream_llsvm.kernels.cache import kept
 
 #: Bytes, places or numbers, as each function says.
 Array = NDArray[Any]
@@ -30,16 +31,5 @@ def entry(function: Callable[..., Any]) -> Any:
     Unlike a model's kernels these have no freedom to reorder sums: a number that is read must be
     the one that Python reads.
     """
-    compiled: Any = njit(nogil=True, error_model="numpy", cache=True)(function)
-    # Numba looks at the function's own file only, not at those whose functions it calls.
-    compiled._cache._cache_file._source_stamp = _stamp()
-    return compiled
-
-
-def _stamp() -> str:
-    """Return a digest of the sources of all that is compiled here."""
-    digest = hashlib.blake2b(digest_size=16)
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.name.encode())
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+    compiled = njit(nogil=True, error_model="numpy")(function)
+    return kept(compiled, Path(__file__).parent)

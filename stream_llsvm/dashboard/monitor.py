@@ -22,10 +22,7 @@ log = logging.getLogger("stream_llsvm")
 OFTEN = 0.25  # seconds between two looks
 BUSY = 0.5  # the same while the run is busy, and between two copies of the model
 OVER = ("stopped", "failed")
-_COMPILES = (
-    "The kernels are being compiled, once on this machine, which takes some twenty seconds. "
-    "The first records wait for it."
-)
+_COMPILES = "The kernels are being compiled. The first records wait for it."
 _IDLE = 2.0  # seconds without a record after which a run is waiting
 _PATIENCE = 3.0  # seconds for which a question counts as somebody watching
 _SHARE = 100  # looking may cost this part of the thread's time, and copying the model another

@@ -8,13 +8,16 @@ label had come has no prediction, and is in no score.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import log
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from stream_llsvm.kernels.cache import kept
 
 Codes = NDArray[np.int64]
 
@@ -157,7 +160,11 @@ def _table_scores(table: Codes) -> dict[str, float]:
     return {"kappa": kappa, "macro_f1": float(f1.mean())}
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+def _compiled(function: Callable[..., Any]) -> Any:
+    return kept(njit(nogil=True, error_model="numpy")(function), Path(__file__))
+
+
+@_compiled
 def tally(
     truth: NDArray[Any],
     predicted: NDArray[Any],

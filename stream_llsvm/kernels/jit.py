@@ -11,15 +11,14 @@ kernel that would allocate is refused by the compiler.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from numba import njit
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.cache import kept
 from stream_llsvm.kernels.parts import PartCompiler
 
 #: What kernels take: float32, float64 or int64, as each says.
@@ -36,6 +35,8 @@ _OPTIONS: dict[str, Any] = {
 _STEADY = _OPTIONS | {"fastmath": {"contract", "nsz"}}
 # For what neither Python nor C calls.
 _NO_WRAPPERS: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# Any of them may become a part of any kernel.
+_SOURCES = Path(__file__).parent
 
 
 def kernel(function: Callable[..., Any]) -> Any:
@@ -65,27 +66,9 @@ def passage(function: Callable[..., Any]) -> Any:
 
 def member_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that a kernel calls by its address, see ``kinds.py``; kept on disk."""
-    return _kept(njit(cache=True, **_OPTIONS, **_NO_WRAPPERS)(function))
+    return kept(njit(**_OPTIONS, **_NO_WRAPPERS)(function), _SOURCES)
 
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, and keep the result on disk for the next process."""
-    return _kept(njit(cache=True, **_OPTIONS)(function))
-
-
-def _kept(compiled: Any) -> Any:
-    # Numba would reuse a cached kernel as long as its own file is unchanged, even if a kernel that
-    # is compiled into it has changed since. Its stamp is therefore that of all kernels' sources.
-    compiled._cache._cache_file._source_stamp = _stamp()
-    return compiled
-
-
-@cache
-def _stamp() -> str:
-    """Return a digest of the sources of all kernels."""
-    digest = hashlib.blake2b(digest_size=16)
-    folder = Path(__file__).parent
-    for source in sorted(folder.rglob("*.py")):
-        digest.update(source.relative_to(folder).as_posix().encode())
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+    return kept(njit(**_OPTIONS)(function), _SOURCES)
