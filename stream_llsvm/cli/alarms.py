@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from typing import Any
 
+from stream_llsvm.cli.log import say, warn
 from stream_llsvm.cli.mistakes import nearest
 from stream_llsvm.cli.telling import doubted, first_bad_of, first_of
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 
-_ALARMING = ("no labels", "checkpoint failed")
+#: Events that are told, and how grave each is.
+_TOLD = {
+    "no labels": logging.WARNING,
+    "checkpoint failed": logging.ERROR,
+    "recovering": logging.WARNING,
+    "reconnected": logging.INFO,
+}
 _JUDGED_FROM = 1_000  # records learned
 
 
 class Alarms:
-    """An observer that prints a line for each event that is an alarm.
+    """An observer that logs a line for each event that is an alarm.
 
     And one each for the first record that was rejected, for the first field that could not be
     read, and for a label that looks like a number.
-    What happened before it is made, while the run was set up, is printed whatever it is: where
+    What happened before it is made, while the run was set up, is logged whatever it is: where
     the run goes on, and which checkpoints could not be read.
 
     Parameters
@@ -58,15 +65,15 @@ class Alarms:
             new.append(event)
         for event in reversed(new):
             self._last = event
-            if event["kind"] in _ALARMING:
+            if event["kind"] in _TOLD:
                 self._say(event)
         if engine.rejects.first and not self._rejected:
             self._rejected = True
             kept = "" if engine.rejects.letters else "; --dead-letters keeps them"
-            self._print(f"{first_of(engine.rejects)}{kept}")
+            warn(f"{first_of(engine.rejects)}{kept}", event="rejected")
         if engine.rejects.first_bad is not None and not self._bad:
             self._bad = True
-            self._print(first_bad_of(engine.rejects))
+            warn(first_bad_of(engine.rejects), event="unreadable field")
         if engine.progress.counts["learned"] >= _JUDGED_FROM:
             self._doubt_the_label(engine)
 
@@ -76,7 +83,7 @@ class Alarms:
         doubt = doubted(len(engine.progress.classes), engine.progress.counts["learned"])
         if doubt is not None:
             self._doubted = True
-            self._print(doubt)
+            warn(doubt, event="doubtful label")
 
     def ended(self, engine: Engine, error: BaseException | None) -> None:
         """Say the rest."""
@@ -87,7 +94,6 @@ class Alarms:
         self._last = event
         like = nearest(self._label or "", self._fields) if event["kind"] == "no labels" else None
         hint = f"; did you mean {like!r}?" if like else ""
-        self._print(f"{event['kind']}: {event['text']}{hint}")
-
-    def _print(self, text: str) -> None:
-        print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
+        kind = event["kind"]
+        level = _TOLD.get(kind, logging.INFO)
+        say(f"{kind}: {event['text']}{hint}", level, event=kind, record=event["record"])

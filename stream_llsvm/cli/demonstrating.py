@@ -11,6 +11,7 @@ from rich.console import Console
 
 from stream_llsvm.cli.browsing import open_page
 from stream_llsvm.cli.endpoints import make_source
+from stream_llsvm.cli.log import logged
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line, unknown
 from stream_llsvm.cli.running import report_of
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
@@ -47,7 +48,7 @@ def demonstrate(
         print(f"{where} {page.address} (Ctrl-C ends the demo)", flush=True)
         begin = time.monotonic()
         try:
-            with Watch(engine, Console(stderr=True, highlight=False), stopping.again):
+            with logged(), Watch(engine, Console(stderr=True), stopping.again):
                 engine.run()
         except Exception as error:
             raise RunFailedError(one_line(error)) from error

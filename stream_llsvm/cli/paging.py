@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
+from stream_llsvm.cli.log import say
 from stream_llsvm.cli.mistakes import MistakeError, one_line
 from stream_llsvm.engine.engine import Engine
 
@@ -33,4 +33,4 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
         raise MistakeError(str(error)) from None
     stack.enter_context(page)
     address = page.address + (f"?token={made}" if made else "")
-    print(f"stream-llsvm: the live page is at {address}", file=sys.stderr, flush=True)
+    say(f"the live page is at {address}", event="page", address=page.address)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -69,9 +69,9 @@ def bad_fields_of(bad_fields: Mapping[str, int]) -> str:
     return f"{sum(bad_fields.values()):,} values could not be read ({several}{more})"
 
 
-def print_json(report: dict[str, Any]) -> None:
-    """Print one object on one line."""
-    print(json.dumps(report, default=str, allow_nan=False), flush=True)
+def print_json(report: dict[str, Any], out: TextIO | None = None) -> None:
+    """Print one object on one line, to standard output unless told otherwise."""
+    print(json.dumps(report, default=str, allow_nan=False), file=out, flush=True)
 
 
 def _share(value: float) -> str:
@@ -92,9 +92,9 @@ _ROWS = (
 )
 
 
-def print_table(report: dict[str, Any], window: int) -> None:
-    """Print what became of a run."""
-    console = Console(highlight=False)
+def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) -> None:
+    """Print what became of a run, to standard output unless told otherwise."""
+    console = Console(file=out, highlight=False)
     drawn = Table(show_header=bool(report["scores"]), title_justify="left")
     drawn.add_column("")
     drawn.add_column("all", justify="right")

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 
 from rich.console import Console
 
+from stream_llsvm.cli.log import say
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
@@ -65,7 +66,7 @@ class Watch:
     engine
         What runs; it gets one observer more.
     console
-        Where to show it; nothing is shown if None.
+        Where to show it: lines are logged if that is no terminal; nothing is shown if None.
     also
         Called at every turn.
 
@@ -92,7 +93,7 @@ class Watch:
         elif self._console.is_terminal:
             self._live(self._console)
         else:
-            self._lines(self._console)
+            self._lines()
 
     def _live(self, console: Console) -> None:
         with console.status("starting") as status:
@@ -105,8 +106,9 @@ class Watch:
                 before, at = now, at + since
                 status.update(line(now, rate))
 
-    def _lines(self, console: Console) -> None:
-        before, due = self._looking.seen, time.monotonic() + _PLAIN
+    def _lines(self) -> None:
+        """Log a line now and then, and one only while nothing comes."""
+        before, due, idle = self._looking.seen, time.monotonic() + _PLAIN, False
         while not self._done.wait(_LIVE):
             self._also()
             if time.monotonic() < due:
@@ -114,8 +116,9 @@ class Watch:
             due += _PLAIN
             now = self._looking.seen
             rate = (now.records - before.records) / _PLAIN
-            before = now
-            console.print(line(now, rate), highlight=False, soft_wrap=True)
+            if now != before or not idle:
+                say(line(now, rate), event="status", **now._asdict(), records_per_second=rate)
+            idle, before = now == before, now
 
 
 def line(seen: Seen, rate: float) -> str:
