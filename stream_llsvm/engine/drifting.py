@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from operator import indexOf
 from typing import Any
 
+import numpy as np
 from river import base
 
+_KEPT = 65_536  # errors, a bit each
 _LOOK = 8  # records between two looks at what a detector makes of the error rate
+
+
+class Drift:
+    """A drift detector that goes on where it was when a run is continued.
+
+    River's detectors cannot be saved without pickle. What they have seen of late can be: it is
+    shown to the new one again.
+
+    Parameters
+    ----------
+    detector
+        One of river's.
+
+    """
+
+    def __init__(self, detector: base.DriftDetector) -> None:
+        self.detector = detector
+        self._errors: deque[float] = deque(maxlen=_KEPT)
+
+    def update(self, errors: Sequence[float]) -> Iterator[tuple[int, bool]]:
+        """Yield where there is a change, and whether that is for the worse; see `changes`."""
+        self._errors.extend(errors)
+        return changes(self.detector, errors)
+
+    def payload(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        errors = np.fromiter(self._errors, bool, len(self._errors))
+        return {"count": len(errors), "errors": np.packbits(errors)}
+
+    def restore(self, payload: Mapping[str, Any]) -> None:
+        """Continue from what `payload` gave."""
+        errors = np.unpackbits(payload["errors"], count=payload["count"]).astype(float).tolist()
+        for _ in self.update(errors):
+            pass
 
 
 def changes(detector: base.DriftDetector, errors: Sequence[float]) -> Iterator[tuple[int, bool]]:

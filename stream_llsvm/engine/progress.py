@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.engine.drifting import changes
+from stream_llsvm.engine.drifting import Drift
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
 from stream_llsvm.labels import Coded, LabelSpace
@@ -30,12 +30,13 @@ class Progress:
     window
         How many of the last records the windowed scores look at.
     detector
-        What watches the errors for drift, if anything. It starts anew when a run is continued.
+        What watches the errors for drift, if anything.
 
     """
 
     def __init__(self, window: int, detector: base.DriftDetector | None) -> None:
-        self.scores, self.detector = Scores(window), detector
+        self.scores = Scores(window)
+        self.drift = None if detector is None else Drift(detector)
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(records=0, predicted=0, learned=0, unscored=0, drifts=0)
         self.events: list[dict[str, Any]] = []
@@ -66,8 +67,8 @@ class Progress:
             self.counts["unscored"] += int((~told_any).sum())
             rows = [row for row, scored in zip(rows, told_any.tolist(), strict=True) if scored]
             truth, told = truth[told_any], told[told_any]
-        if self.detector is not None:
-            self._watch(self.detector, rows, (truth != told).astype(float).tolist())
+        if self.drift is not None:
+            self._watch(self.drift, rows, (truth != told).astype(float).tolist())
 
     def _note_new_classes(self, rows: Sequence[int], truth: NDArray[np.int64]) -> None:
         for code in range(len(self.since), len(self.classes)):
@@ -88,11 +89,9 @@ class Progress:
             return labels.codes
         return self.classes.known(labels)
 
-    def _watch(
-        self, detector: base.DriftDetector, rows: Sequence[int], wrong: Sequence[float]
-    ) -> None:
+    def _watch(self, drift: Drift, rows: Sequence[int], wrong: Sequence[float]) -> None:
         """Note what the detector makes of the errors."""
-        for n, worse in changes(detector, wrong):
+        for n, worse in drift.update(wrong):
             record = self.counts["records"] + rows[n] + 1
             if worse:
                 self.counts["drifts"] += 1
@@ -138,6 +137,7 @@ class Progress:
             "classes": self.classes.labels,
             "counts": dict(self.counts),
             "since": list(self.since),
+            "drift": None if self.drift is None else self.drift.payload(),
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
@@ -146,3 +146,6 @@ class Progress:
         self.classes = LabelSpace(payload["classes"])
         self.counts.update(payload["counts"])
         self.since = list(payload.get("since", [0] * len(self.classes)))
+        seen = payload.get("drift")
+        if self.drift is not None and seen is not None:
+            self.drift.restore(seen)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from river import base, drift
 
-from stream_llsvm.engine.drifting import changes
+from stream_llsvm import Engine
+from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.drifting import Drift, changes
+from tests.engine.test_engine import model, rows, source
 
 BATCH = 1_000
 
@@ -52,3 +56,41 @@ def test_changes_are_where_the_detector_sees_them(kind: type[base.DriftDetector]
             )
         total += len(found)
     assert total > 5
+
+
+def flipped(n: int) -> list[dict[str, Any]]:
+    """Return records whose labels mean something else from the middle on."""
+    turned = [row | {"y": 2 - row["y"]} for row in rows(n, seed=1)]
+    return rows(n) + turned
+
+
+@pytest.mark.parametrize("stop", [1_500, 1_540])
+def test_a_run_that_is_continued_sees_the_drift_where_one_that_was_not_would(
+    tmp_path: Path, stop: int
+) -> None:
+    data = flipped(1_500)
+    whole = Engine(source(data), model(), max_batch=20)
+    whole.run()
+    expected = [e["record"] for e in whole.progress.events if e["kind"] == "drift"]
+    assert expected and expected[0] > stop
+    found = []
+    for most in (stop, None):
+        kept = Checkpoints(tmp_path)
+        engine = Engine(source(data), model(), checkpoints=kept, max_batch=20)
+        engine.run(most)
+        found += [e["record"] for e in engine.progress.events if e["kind"] == "drift"]
+        kept.close()
+    assert found == expected
+    assert engine.progress.counts["drifts"] == len(expected)
+
+
+def test_what_a_detector_is_shown_again_is_bounded() -> None:
+    first = Drift(drift.ADWIN())
+    list(first.update([0.0] * 70_000 + [1.0] * 10))
+    kept = first.payload()
+    assert kept["count"] == 65_536 and kept["errors"].nbytes == 8_192
+    again = Drift(drift.ADWIN())
+    again.restore(kept)
+    assert again.payload()["errors"].tolist() == kept["errors"].tolist()
+    detector: Any = again.detector
+    assert 0 < detector.width <= 65_536
