@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.connectors.ownership import Ownership
+
 Position = dict[str, Any]
 
 
@@ -182,13 +184,20 @@ class Recovering(Protocol):
 
 
 class Result(NamedTuple):
-    """What is written of a record: a prediction, and what it was compared with."""
+    """What is written of a record: a prediction, what it was compared with, and by which model.
+
+    ``predictions.py`` says how it is written.
+    """
 
     place: Place
     key: Any
     label: Any
     prediction: Any
-    proba: dict[Any, float] | None
+    probability: float | None
+    probabilities: dict[Any, float] | None = None
+    time: float = 0.0
+    model_version: str = ""
+    records_learned: int | None = None
 
 
 class Sink(Protocol):
@@ -214,6 +223,13 @@ class Rollback(Protocol):
 
     def truncate(self, written: int) -> None:
         """Take back what was written since."""
+
+
+@runtime_checkable
+class Owned(Protocol):
+    """What only one run at a time may write to."""
+
+    ownership: Ownership
 
 
 @runtime_checkable

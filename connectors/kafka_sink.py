@@ -21,8 +21,8 @@ _BUNDLE = 2_000  # results that are made into messages at once
 class KafkaSink:
     """Results as JSON messages, each with its record's key.
 
-    A message is ``{"place", "key", "label", "prediction", "proba"}``; the header ``source`` holds
-    the record's place, ``model`` the model's version if one is given. Messages are acknowledged
+    A message has the fields that ``predictions.py`` lists; the header ``source`` holds the record's
+    place, ``model`` the model's version if one is given. Messages are acknowledged
     by all replicas and neither doubled nor reordered by retries.
 
     With ``transactional_id``, results become visible to readers of committed data only when

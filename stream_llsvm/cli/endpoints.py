@@ -56,6 +56,10 @@ def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
 
 def make_sink(given: Mapping[str, Any]) -> Sink:
     """Return the sink that a section asks for."""
+    if given["to"] == "-":
+        from stream_llsvm.connectors.stdout_sink import StandardOutput
+
+        return StandardOutput()
     where = topic_of(given["to"])
     if where is None:
         from stream_llsvm.connectors.file_sink import FileSink
@@ -71,6 +75,8 @@ def make_sink(given: Mapping[str, Any]) -> Sink:
 
 def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
     """Return the place for rejected records that a section asks for."""
+    if given["to"] == "-":
+        raise MistakeError("--dead-letters: name a file or a topic: predictions may be going to -")
     where = topic_of(given["to"])
     if where is None:
         from stream_llsvm.connectors.file_sink import FileDeadLetters
@@ -103,7 +109,11 @@ def _in_a_folder(path: str) -> str:
 
 
 def _rotation(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {"max_bytes": given.get("max_bytes", _UNBOUNDED), "keep": given.get("keep", 5)}
+    return {
+        "max_bytes": given.get("max_bytes", _UNBOUNDED),
+        "keep": given.get("keep", 5),
+        "on_lost": given.get("on_lost_output", "stop"),
+    }
 
 
 def _connection(given: Mapping[str, Any]) -> dict[str, Any]:

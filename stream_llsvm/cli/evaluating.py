@@ -115,10 +115,7 @@ def _scored(
     seconds, done, refused = 0.0, 0, 0
     for batch in batches(options, max_records):
         begin = perf_counter()
-        if batch.names is not None and batch.values is not None:
-            answers = learner.block(batch.names, batch.values, batch.labels)
-        else:
-            answers = learner.records(batch.records or [], batch.labels)
+        answers = learner.take(batch)
         seconds += perf_counter() - begin
         scored.score(batch.labels, answers)
         done += len(batch)

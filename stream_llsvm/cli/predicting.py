@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 from stream_llsvm.cli.columns import column_names, first_records, is_svmlight
@@ -12,34 +14,17 @@ from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, near
 from stream_llsvm.cli.places import check_apart
 from stream_llsvm.cli.saved import read_saved
 from stream_llsvm.cli.telling import bad_fields_of, first_bad_of, first_of
-from stream_llsvm.connectors.base import Batch, Result, Sink, SourceError
-from stream_llsvm.connectors.file_sink import as_json
+from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.rejects import Rejects
+from stream_llsvm.engine.results import results_of
 
 _MOST = 1_000
 
 
-class StandardOutput:
-    """A sink that prints, in the form of a `FileSink`."""
-
-    def write(self, results: Sequence[Result]) -> None:
-        """Print results."""
-        for one in results:
-            fields = {**one.place._asdict(), **one._asdict()}
-            del fields["place"]
-            sys.stdout.write(as_json(fields).decode() + "\n")
-
-    def flush(self) -> None:
-        """Flush."""
-        sys.stdout.flush()
-
-    def close(self) -> None:
-        """Flush."""
-        self.flush()
-
-
-def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> int:
+def predict(
+    model: str, data: str, given: Mapping[str, Any], to: str | None, probabilities: str = "top"
+) -> int:
     """Write a prediction for each record; tell the accuracy if there are labels."""
     saved = read_saved(model)
     if not saved.model.features:
@@ -48,8 +33,9 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
         check_apart("--to", to, [data, str(saved.path)])
     options = dict(given) | _left_out(saved.model.features, data, given)
     source = make_source(options | {"from": [data]})
-    sink: Sink = StandardOutput() if to is None else make_sink({"to": to})
-    learner = Learner(saved.model)
+    sink = make_sink({"to": "-" if to is None else to})
+    learner, kept = Learner(saved.model, every=probabilities == "all"), saved.checkpoint
+    learned = None if kept is None else kept["progress"]["counts"]["learned"]
     rejects = Rejects(None, 1.0)
     done = hits = labelled = 0
     try:
@@ -58,7 +44,9 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
             if batch is None:
                 continue
             rejects.take(batch.rejected, batch.bad_fields)
-            results = _answers(learner, batch, rejects)
+            answers = learner.take(batch, [None] * len(batch))
+            rejects.refused(batch.places, answers.refused)
+            results = results_of(batch, answers, time.time(), repeat(learned))
             sink.write(results)
             done += len(results)
             labelled += sum(one.label is not None for one in results)
@@ -76,22 +64,6 @@ def predict(model: str, data: str, given: Mapping[str, Any], to: str | None) -> 
     share = f", {hits / labelled:.2%} of {labelled:,} labels right" if labelled else ""
     print(f"{done:,} predicted, {rejects.counts.total():,} rejected{share}", file=sys.stderr)
     return 0
-
-
-def _answers(learner: Learner, batch: Batch, rejects: Rejects) -> list[Result]:
-    nothing: list[Any] = [None] * len(batch)
-    if batch.names is not None and batch.values is not None:
-        answers = learner.block(batch.names, batch.values, nothing)
-    else:
-        answers = learner.records(batch.records or [], nothing)
-    rejects.refused(batch.places, answers.refused)
-    keys = batch.keys or nothing
-    rows = zip(batch.places, keys, batch.labels, answers.labels, answers.sure, strict=True)
-    return [
-        Result(place, key, label, told, None if told is None else {told: float(sure)})
-        for i, (place, key, label, told, sure) in enumerate(rows)
-        if i not in answers.refused
-    ]
 
 
 def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.signals import raising_interrupts
 from stream_llsvm.cli.topics import make_topic
 from stream_llsvm.connectors.base import SourceError
-from stream_llsvm.connectors.file_sink import JsonLinesFile, as_json
+from stream_llsvm.connectors.line_writer import LineWriter
+from stream_llsvm.connectors.predictions import as_json
 
 _SLICES = 20.0  # a second: how often there is a pause
 _MOST = 1_000
@@ -24,7 +25,7 @@ class FileTarget:
     """Lines of a file."""
 
     def __init__(self, path: str) -> None:
-        self._file = JsonLinesFile(path, max_bytes=10**15)
+        self._file = LineWriter(path, max_bytes=10**15)
 
     def send(self, key: Any, value: bytes) -> None:
         """Write a line."""

@@ -107,6 +107,7 @@ _WRITE = {
     "to": Key(text, needed=True),
     "max_bytes": Key(_whole(1_000, 10**15), only="file"),
     "keep": Key(_whole(1, 10**6), only="file"),
+    "on_lost_output": Key(_of("stop", "new"), only="file"),
     "make_topic": Key(flag, only="kafka"),
     **_KAFKA,
 }
@@ -133,6 +134,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "max_rejected_ratio": Key(_number(0, 1)),
         "window": Key(_whole(1, 10**7)),
         "detector": Key(_of("adwin", "none")),
+        "probabilities": Key(_of("top", "all")),
     },
     "dashboard": {
         "host": Key(text),

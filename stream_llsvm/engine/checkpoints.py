@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stream_llsvm.connectors.ownership import InUseError, Ownership, lock_file
 from stream_llsvm.model_file import ModelFileError, read, write
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
@@ -52,7 +51,8 @@ class Checkpoints:
     Parameters
     ----------
     folder
-        Where; it is made if it is not there. Locked until `close`.
+        Where; it is made if it is not there. Locked until `close`, or until the run that writes to
+        it has ended; an idle one lets go if this process makes another for the same folder.
     keep
         How many are kept, at least two: the last may not hold yet when it is written.
     on_error
@@ -78,15 +78,17 @@ class Checkpoints:
     ) -> None:
         self.folder, self.keep = Path(folder), max(2, keep)
         self._on_error = on_error
+        self.ownership = Ownership(self.folder, self.release)
+        self._lock, self._left = -1, list[int]()  # which there were when the lock was left
+        self._pending: Future[OSError | None] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(self.folder)
+            self._acquire()
         except OSError as error:
             raise CheckpointError(f"cannot use {self.folder} for checkpoints: {error}") from None
         for rest in self.folder.glob(".model-*.tmp"):  # of a process that was killed on the way
             rest.unlink(missing_ok=True)
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
-        self._pending: Future[OSError | None] | None = None
         self.number = max(self._numbers(), default=0)
         self.failures = 0
         self.failed: deque[OSError] = deque(maxlen=100)
@@ -131,6 +133,7 @@ class Checkpoints:
         The payload must not change any more. With ``wait`` the file is on disk on return, and an
         OSError is raised if it could not be.
         """
+        self.acquire()
         if self._pending is not None and not (wait or self._pending.done()):
             return None
         if self._pending is not None:
@@ -173,25 +176,42 @@ class Checkpoints:
             self._pending.result()
             self._pending = None
 
-    def close(self) -> None:
+    def acquire(self) -> None:
+        """Lock the folder again after a run has ended.
+
+        Raises CheckpointError if another one has gone on from there meanwhile.
+        """
+        if self._lock >= 0:
+            return
+        self._acquire()
+        if self._numbers() != self._left:
+            self.release()
+            raise CheckpointError(
+                f"another run went on in {self.folder} since: make a new Engine, which goes on "
+                "where that one stopped"
+            )
+
+    def _acquire(self) -> None:
+        try:
+            self.ownership.take()
+        except InUseError as error:
+            raise CheckpointError(str(error)) from None
+        self._lock, holder = lock_file(self.folder / "lock")
+        if self._lock < 0:
+            raise CheckpointError(
+                f"{self.folder} is in use by {holder}: stop that one, or choose another folder"
+            )
+
+    def release(self) -> None:
         """Finish, and let others use the folder."""
         self.finish()
+        if self._lock >= 0:
+            self._left = self._numbers() if self.folder.is_dir() else []
+            os.close(self._lock)
+            self._lock = -1
+        self.ownership.leave()
+
+    def close(self) -> None:
+        """Finish, let others use the folder, and end the writing thread."""
+        self.release()
         self._writer.shutdown()
-        os.close(self._lock)
-
-
-def _locked(folder: Path) -> int:
-    """Lock the folder for this process; the kernel lets go when it ends, however it ends."""
-    path = folder / "lock"
-    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        holder = os.read(lock, 200).decode("utf-8", "replace").strip() or "another process"
-        os.close(lock)
-        raise CheckpointError(
-            f"{folder} is in use by {holder}: stop that one, or choose another folder"
-        ) from None
-    os.ftruncate(lock, 0)
-    os.write(lock, f"process {os.getpid()} on {socket.gethostname()}".encode())
-    return lock

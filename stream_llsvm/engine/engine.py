@@ -18,8 +18,8 @@ from stream_llsvm.connectors.base import (
     Batch,
     DeadLetters,
     Displaying,
+    Owned,
     Position,
-    Result,
     Sink,
     Source,
     transactional,
@@ -27,12 +27,13 @@ from stream_llsvm.connectors.base import (
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
 from stream_llsvm.engine.keeping import EngineError, continued, saved
 from stream_llsvm.engine.late import LateLabels
-from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.observing import Observer
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reading import ReadAhead
 from stream_llsvm.engine.recoveries import Recoveries
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
+from stream_llsvm.engine.results import learned_before, results_of
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.unlabelled import Unlabelled
 from stream_llsvm.engine.waiting import Waiting
@@ -69,8 +70,11 @@ class Engine:
         Which of river's drift detectors watches the errors; ADWIN if "adwin", none if None.
     window
         How many of the last records the windowed scores look at.
+    probabilities
+        Whether the sink gets the probability of the likeliest label, ``top``, or also those of
+        ``all`` labels.
     clock
-        Tells the time in seconds, for what waits.
+        Tells the time in seconds, for what waits and for what is written.
     observers
         Who is told how the run goes.
 
@@ -107,6 +111,7 @@ class Engine:
         max_rejected_ratio: float = 0.5,
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
+        probabilities: str = "top",
         clock: Callable[[], float] = time.time,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -115,7 +120,12 @@ class Engine:
                 f"the source has poll, as FileSource(path, label=...) has; got {source!r}"
             )
         self.source, self.sink = source, sink
-        self.learner = Learner(CommitteeClassifier() if model is None else model)
+        if probabilities not in ("top", "all"):
+            raise ValueError(f'probabilities is "top" or "all"; got {probabilities!r}')
+        self.learner = Learner(
+            CommitteeClassifier() if model is None else model, every=probabilities == "all"
+        )
+        self._clock = clock
         self.progress = Progress(window, _detector(detector))
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
@@ -145,18 +155,32 @@ class Engine:
 
         No more than so many are read.
         """
-        for observer in self.observers:
-            observer.began(self)
-        died: BaseException | None = None
+        if self.checkpoints is not None:
+            self.checkpoints.acquire()
+        self._own(busy=True)
         try:
-            self._run(max_records)
-        except BaseException as error:
-            died = error
-            raise
-        finally:
             for observer in self.observers:
-                observer.ended(self, died)
+                observer.began(self)
+            died: BaseException | None = None
+            try:
+                self._run(max_records)
+            except BaseException as error:
+                died = error
+                raise
+            finally:
+                for observer in self.observers:
+                    observer.ended(self, died)
+        finally:
+            self._own(busy=False)
+            if self.checkpoints is not None:
+                self.checkpoints.release()
         return self.report()
+
+    def _own(self, *, busy: bool) -> None:
+        """Keep, or no longer keep, others of this process from what the run writes to."""
+        for each in (self.checkpoints, self.sink, self.rejects.letters):
+            if isinstance(each, Owned):
+                each.ownership.busy = busy
 
     def _run(self, max_records: int | None) -> None:
         due, self.lost = time.monotonic() + self.every, None
@@ -203,16 +227,16 @@ class Engine:
         self.rejects.take(batch.rejected, batch.bad_fields)
         if len(batch) > 0:
             begin = time.perf_counter()
-            if batch.names is not None and batch.values is not None:
-                answers = self.learner.block(batch.names, batch.values, batch.labels)
-            else:
-                answers = self.learner.records(batch.records or [], batch.labels)
+            answers = self.learner.take(batch)
             seconds = time.perf_counter() - begin
             self.rejects.refused(batch.places, answers.refused)
+            learned = self.progress.counts["learned"]
             self.progress.score(batch.labels, answers)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)
-            self._write(batch, answers)
+            if self.sink is not None:
+                before = learned_before(batch, answers, learned)
+                self.sink.write(results_of(batch, answers, self._clock(), before))
             self.progress.counts["predicted"] += len(batch) - len(answers.refused)
             for observer in self.observers:
                 observer.took(self, batch, answers, seconds)
@@ -222,18 +246,6 @@ class Engine:
             self.rejects.check(self.progress.counts["predicted"])
         except TooManyRejected as error:
             raise EngineError(str(error)) from None
-
-    def _write(self, batch: Batch, answers: Answers) -> None:
-        if self.sink is None:
-            return
-        keys = batch.keys or [None] * len(batch)
-        rows = zip(answers.labels, answers.sure.tolist(), strict=True)
-        probas = [None if told is None else {told: sure} for told, sure in rows]
-        columns = zip(batch.places, keys, batch.labels, answers.labels, probas, strict=True)
-        results = list(map(Result._make, columns))
-        if answers.refused:
-            results = [one for i, one in enumerate(results) if i not in answers.refused]
-        self.sink.write(results)
 
     def checkpoint(self, *, wait: bool = False) -> None:
         """Write model, position, scores and waiting labels together.

@@ -67,7 +67,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     for text in found.skipped:
         engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
     payload = found.payload
-    engine.learner = Learner(from_payload(payload["model"]))
+    engine.learner = Learner(from_payload(payload["model"]), every=engine.learner.every)
     engine.progress.restore(payload["progress"])
     engine.rejects.counts.update(payload["rejected"])
     engine.rejects.bad_fields.update(payload.get("bad_fields", {}))  # older ones have none

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.connectors.base import Batch
 from stream_llsvm.labels import Coded
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.feature_warnings import without_warnings
@@ -22,7 +23,8 @@ class Answers(NamedTuple):
 
     ``sure`` is the probability given to the prediction, ``truth`` that given to the true label (0
     where there is none); ``refused`` says which records the model would not take, and why.
-    ``given`` are the true labels, if all are known already.
+    ``given`` are the true labels, if all are known already. ``probabilities`` are those of all
+    labels known then, if that was asked for; None where there was none.
     """
 
     labels: Sequence[Any]
@@ -30,15 +32,32 @@ class Answers(NamedTuple):
     truth: Floats
     refused: dict[int, str]
     given: Coded | None = None
+    probabilities: list[dict[Any, float] | None] | None = None
 
 
 class Learner:
-    """A classifier, asked for each record and then taught it if it has a label."""
+    """A classifier, asked for each record and then taught it if it has a label.
 
-    def __init__(self, model: base.Classifier) -> None:
+    Parameters
+    ----------
+    model
+        Any of river's classifiers.
+    every
+        Whether answers hold the probability of every label, and not only of the likeliest.
+
+    """
+
+    def __init__(self, model: base.Classifier, *, every: bool = False) -> None:
         if isinstance(model, type) or not hasattr(model, "predict_proba_one"):
             raise TypeError(f"the model is a classifier, such as SAPLClassifier(); got {model!r}")
-        self.model = model
+        self.model, self.every = model, every
+
+    def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
+        """Predict and learn a batch, with its own labels unless others are given."""
+        labels = batch.labels if labels is None else labels
+        if batch.names is not None and batch.values is not None:
+            return self.block(batch.names, batch.values, labels)
+        return self.records(batch.records or [], labels)
 
     def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:
         """Predict and learn records that all have the same features; NaN is a missing value."""
@@ -47,20 +66,25 @@ class Learner:
             return self.records(_named(names, values), labels)
         n = len(labels)
         sure = np.zeros((2, n))
+        shares: list[Floats] | None = [] if self.every else None
         importance = np.ones(n)
         known = model._labels.known(labels)
         if known is None:  # they may be None
             importance[:] = [y is not None for y in labels]
         try:
             if importance.any():
-                codes = model._test_then_learn_rows(names, values, labels, importance, sure, known)
+                codes = model._test_then_learn_rows(
+                    names, values, labels, importance, sure, known, shares=shares
+                )
             else:
                 proba, codes = model._proba_of(names, values)
                 sure[0] = proba.max(axis=1, initial=0.0)
+                shares = [proba] if self.every else None
         except ValueError:  # it refused before anything was learned: find out which record
             return self.records(_named(names, values), labels)
         given = None if known is None else Coded(model.classes, known)
-        return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given)
+        every = None if shares is None else _by_label(model.classes, shares)
+        return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)
 
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""
@@ -71,7 +95,8 @@ class Learner:
     def _one_by_one(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         n = len(records)
         told: list[Any] = [None] * n
-        answers = Answers(told, np.zeros(n), np.zeros(n), {})
+        every: list[Any] | None = [None] * n if self.every else None
+        answers = Answers(told, np.zeros(n), np.zeros(n), {}, None, every)
         for i, (x, label) in enumerate(zip(records, labels, strict=True)):
             try:
                 proba = self.model.predict_proba_one(x)
@@ -84,6 +109,8 @@ class Learner:
                 best = max(proba, key=proba.__getitem__)
                 told[i], answers.sure[i] = best, proba[best]
                 answers.truth[i] = proba.get(label, 0.0)
+                if every is not None:
+                    every[i] = proba
         return answers
 
     def teach(self, x: dict[Any, Any], label: Any) -> str | None:
@@ -96,6 +123,12 @@ class Learner:
         except (ValueError, TypeError) as error:
             return str(error)
         return None
+
+
+def _by_label(labels: Sequence[Any], shares: Sequence[Floats]) -> list[dict[Any, float] | None]:
+    """Return the rows of the matrices as probabilities by label; None where no label was known."""
+    rows = (row for block in shares for row in block.tolist())
+    return [dict(zip(labels, row, strict=False)) or None for row in rows]
 
 
 def _named(names: tuple[str, ...], values: Floats) -> list[dict[Any, Any]]:

@@ -83,11 +83,14 @@ class ManyRecords(GrowingModel, AnswersMany):
         known: NDArray[np.int64] | None = None,
         *,
         keep: bool = True,
+        shares: list[NDArray[np.float64]] | None = None,
     ) -> NDArray[np.int64]:
         """Return the codes predicted; fills ``sure``: (2, n), of the prediction, of the truth.
 
-        ``known`` are the codes of the labels, if all are known and count. Unless ``keep`` is false,
-        the predictions of rows that count nothing wait for their labels.
+        ``shares``, if given, gets the probabilities of all classes that were known at each row:
+        matrices whose rows are those of the batch, in order. ``known`` are the codes of the labels,
+        if all are known and count. Unless ``keep`` is false, the predictions of rows that count
+        nothing wait for their labels.
         """
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
@@ -119,6 +122,8 @@ class ManyRecords(GrowingModel, AnswersMany):
             brings = bool(waiting) or begin in firsts
             brought = [labels[begin]] if importance[begin] > 0 else []
             if self._memory is None and not brought:
+                if shares is not None:
+                    shares.append(np.zeros((end - begin, 0)))
                 continue
             if brings:
                 # The row is predicted without knowing of the class or the features it brings.
@@ -138,6 +143,8 @@ class ManyRecords(GrowingModel, AnswersMany):
                 likeliest[begin] = first[0]
                 proba[0] = 0
                 proba[0, : first_proba.shape[1]] = first_proba[0]
+            if shares is not None:
+                shares += [first_proba, proba[1:]] if brings else [proba]
             if sure is not None:
                 each = np.arange(end - begin)
                 sure[0, part] = np.where(likeliest[part] >= 0, proba[each, likeliest[part]], 0.0)

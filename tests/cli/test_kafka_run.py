@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.support import newest, refused, run, started, told, wait_for
 from tests.cli.test_signals import SMALL, ended
-from tests.connectors.kafka_support import Kafka
+from tests.connectors.kafka_support import Kafka, written_place
 
 RECORDS = 20_000
 
@@ -29,7 +29,7 @@ def arguments(kafka: Kafka, source: str, *more: Any) -> list[Any]:
 
 
 def places(kafka: Kafka, topic: str) -> list[str]:
-    return [json.loads(record.value)["place"] for record in kafka.everything(topic)]
+    return [written_place(record.value) for record in kafka.everything(topic)]
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
@@ -107,5 +107,5 @@ def test_a_misspelled_label_is_told_of(kafka: Kafka) -> None:
     given = ["run", "--from", f"kafka://{kafka.servers}/{source}", "--label", "Y", *SMALL]
     result = run(*given, "--max-records", 120)
     assert result.exit_code == 0, result.output
-    assert "stream-llsvm: no labels: none of the first 120 records has one" in result.stderr
+    assert "warning: no labels: none of the first 120 records has one" in result.stderr
     assert "did you mean 'y'?" in result.stderr

@@ -138,7 +138,7 @@ def test_a_topic_is_not_read_and_written() -> None:
 def test_a_device_may_be_read_but_not_written(data: Path) -> None:
     given = ["--from", "/dev/stdin", "--format", "csv", "--label", "y", "--key", "id"]
     said = refused("run", "--from", data, *given[2:], "--to", "/dev/null")
-    assert "/dev/null: a device or a pipe cannot be cut back; name a file" in said
+    assert "/dev/null: a device or a pipe cannot be cut back; name a file, or - for" in said
     with data.open() as stdin:
         process = started("run", *given, "--json", stdin=stdin)
         out, err = process.communicate(timeout=120)

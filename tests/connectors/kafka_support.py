@@ -49,9 +49,15 @@ def read(source: KafkaSource, count: int, seconds: float = 30.0, at_once: int = 
     return found
 
 
+def written_place(value: bytes) -> str:
+    """Return where the record of a written prediction came from."""
+    fields = json.loads(value)
+    return str(Place(fields["source"], fields["partition"], fields["offset"]))
+
+
 def result(number: int, key: Any = None) -> Result:
     place = Place("in", 0, number)
-    return Result(place, key, number % 2, (number + 1) % 2, {0: 0.25, 1: 0.75})
+    return Result(place, key, number % 2, (number + 1) % 2, 0.75, {0: 0.25, 1: 0.75})
 
 
 def reject(number: int, raw: bytes = b"\xff{") -> Rejected:

@@ -16,7 +16,7 @@ from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.kafka import KafkaSource
 from stream_llsvm.connectors.kafka_sink import KafkaSink
 from stream_llsvm.connectors.messages import message_codec
-from tests.connectors.kafka_support import Kafka, until
+from tests.connectors.kafka_support import Kafka, until, written_place
 
 RECORDS = 12_000
 KILLS = 6
@@ -75,7 +75,7 @@ def begin(kafka: Kafka, source: str, target: str, folder: Path) -> subprocess.Po
 
 def answered(kafka: Kafka, topic: str) -> list[Any]:
     """Return which records were answered, as a reader of committed data sees it, in order."""
-    return [json.loads(record.value)["place"] for record in kafka.everything(topic)]
+    return [written_place(record.value) for record in kafka.everything(topic)]
 
 
 def kill_and_finish(kafka: Kafka, source: str, target: str, folder: Path) -> str:

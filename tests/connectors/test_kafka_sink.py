@@ -14,13 +14,22 @@ from stream_llsvm.connectors.base import Place, Result, SinkError
 from stream_llsvm.connectors.kafka import KafkaSource
 from stream_llsvm.connectors.kafka_bundles import Bundles
 from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters, KafkaSink
-from tests.connectors.kafka_support import Kafka, numbers, read, reject, result, value
+from stream_llsvm.connectors.predictions import as_line
+from tests.connectors.kafka_support import (
+    Kafka,
+    numbers,
+    read,
+    reject,
+    result,
+    value,
+    written_place,
+)
 from tools.kafka_broker import Broker
 
 
 def shown(kafka: Kafka, topic: str, isolation: str = "read_committed") -> list[str]:
     """Return the places in the values of all records of a topic."""
-    return [json.loads(one.value)["place"] for one in kafka.everything(topic, isolation)]
+    return [written_place(one.value) for one in kafka.everything(topic, isolation)]
 
 
 def test_what_a_message_says(kafka: Kafka) -> None:
@@ -28,22 +37,29 @@ def test_what_a_message_says(kafka: Kafka) -> None:
     sink = KafkaSink(topic, kafka.servers, model_version="v7")
     sink.write([result(3, "key"), result(4, b"\xff")])
     sink.model_version = None
-    odd = Result(Place("f.csv", None, 9), 12, np.int64(1), "é", {np.int64(1): np.float64(0.5)})
+    odd = Result(Place("f.csv", None, 9), 12, np.int64(1), "é", np.float64(0.5))
     sink.write([odd, Result(Place("in", 0, 5), None, None, None, None)])
     sink.flush()
     one, two, three, four = kafka.everything(topic)
     assert json.loads(one.value) == {
-        "place": "in/0@3",
+        "source": "in",
+        "partition": 0,
+        "offset": 3,
         "key": "key",
         "label": 1,
         "prediction": 0,
-        "proba": {"0": 0.25, "1": 0.75},
+        "probability": 0.75,
+        "probabilities": {"0": 0.25, "1": 0.75},
+        "time": "1970-01-01T00:00:00.000Z",
+        "model_version": "",
+        "records_learned": None,
     }
+    assert one.value == as_line(result(3, "key")), "in files it is the same"
     assert one.key == b"key" and one.headers == [("source", b"in/0@3"), ("model", b"v7")]
     assert two.key == b"\xff"
     assert three.key == b"12" and three.headers == [("source", b"f.csv:9")]
     assert json.loads(three.value)["prediction"] == "é"
-    assert four.key is None and json.loads(four.value)["proba"] is None
+    assert four.key is None and json.loads(four.value)["probability"] is None
     sink.close()
 
 

@@ -77,12 +77,47 @@ def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".model-*"))
 
 
-def test_a_second_owner_is_told_who_the_first_is(tmp_path: Path) -> None:
+OWNER = """
+import sys
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+try:
+    Checkpoints(sys.argv[1])
+except CheckpointError as error:
+    print(error)
+"""
+
+
+def refused_elsewhere(folder: Path) -> str:
+    """Return what another process is told that wants the folder; nothing if it gets it."""
+    command = [sys.executable, "-c", OWNER, str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_another_process_is_told_who_the_owner_is(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path)
-    with pytest.raises(CheckpointError, match=f"in use by process {os.getpid()} on"):
-        Checkpoints(tmp_path)
+    assert f"in use by process {os.getpid()} on" in refused_elsewhere(tmp_path)
     kept.close()
-    Checkpoints(tmp_path).close()
+    assert refused_elsewhere(tmp_path) == ""
+
+
+def test_an_idle_owner_lets_go_in_its_own_process_and_a_busy_one_does_not(tmp_path: Path) -> None:
+    """A cell of a notebook may be run twice, but not while the first one still runs."""
+    first = Checkpoints(tmp_path)
+    first.write({"i": 1})
+    second = Checkpoints(tmp_path)
+    found = next(second.newest_first())
+    assert found.payload == {"i": 1}, "the first was not finished"
+    assert "in use by process" in refused_elsewhere(tmp_path)
+    second.ownership.busy = True
+    with pytest.raises(CheckpointError, match="in use by a run of this process"):
+        Checkpoints(tmp_path)
+    with pytest.raises(CheckpointError, match="in use by a run of this process"):
+        first.write({"i": 2})
+    second.ownership.busy = False
+    second.write({"i": 3}, wait=True)
+    with pytest.raises(CheckpointError, match="another run went on"):
+        first.write({"i": 2})
+    second.close()
 
 
 def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:

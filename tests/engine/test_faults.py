@@ -154,7 +154,7 @@ def test_a_damaged_checkpoint_is_replayed_from_the_one_before(tmp_path: Path, da
     told = next(e for e in engine.progress.events if e["kind"] == "checkpoint unreadable")
     assert last.name in told["text"] and "done again" in told["text"]
     assert everything(engine.model) == everything(learned(rows(300)))  # type: ignore[arg-type]
-    numbers = [json.loads(line)["number"] for line in out.read_text().splitlines()]
+    numbers = [json.loads(line)["offset"] for line in out.read_text().splitlines()]
     assert numbers == list(range(1, 301))
 
 

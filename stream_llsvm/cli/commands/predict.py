@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Option
@@ -35,6 +35,9 @@ def command(
     missing: Missing = None,
     decimal: Decimal = None,
     on_bad_field: OnBadField = None,
+    probabilities: Annotated[
+        Literal["top", "all"], Option(help="Of the likeliest label, or of all.")
+    ] = "top",
 ) -> int:
     """Predict records."""
     from stream_llsvm.cli.columns import asked_for
@@ -51,4 +54,4 @@ def command(
         decimal=decimal,
         on_bad_field=on_bad_field,
     )
-    return predict(model, data, given, to)
+    return predict(model, data, given, to, probabilities)

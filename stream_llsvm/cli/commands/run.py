@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from typer import Option
@@ -49,6 +49,7 @@ FLAGS = (
     ("--max-rejected-ratio", "engine", "max_rejected_ratio"),
     ("--window", "engine", "window"),
     ("--detector", "engine", "detector"),
+    ("--probabilities", "engine", "probabilities"),
     ("--new-token", "dashboard", "new_token"),
 )
 
@@ -89,7 +90,15 @@ def command(
     group: Annotated[
         Text, Option(help="Kafka: show in this consumer group how far checkpoints have come.")
     ] = None,
-    to: Annotated[Text, Option(help="Predictions: a .jsonl file or kafka://host/topic.")] = None,
+    to: Annotated[
+        Text, Option(help="Predictions: a .jsonl or .csv file, - or kafka://host/topic.")
+    ] = None,
+    probabilities: Annotated[
+        Text, Option(help="Write that of the likeliest label (top, usual), or of all.")
+    ] = None,
+    on_lost_output: Annotated[
+        Text, Option(help="If a file that is written to was moved away: stop (usual) or new.")
+    ] = None,
     make_topics: Annotated[
         bool, Option("--make-topics", help="Make the topics that are written to, if need be.")
     ] = False,
@@ -117,6 +126,10 @@ def command(
         int | None, Option(min=1, help="Stop after about so many: at the end of a batch.")
     ] = None,
     json: Annotated[bool, Option("--json", help="Print one JSON object at the end.")] = False,
+    log_format: Annotated[
+        Literal["text", "json"] | None,
+        Option(help="Of what is said meanwhile, on stderr: text, or a JSON object a line."),
+    ] = None,
 ) -> int:
     """Run a pipeline."""
     given = {name.rstrip("_"): value for name, value in locals().items()}
@@ -140,10 +153,14 @@ def command(
     for section in ("sink", "dead_letters"):
         if str(asked.settings.get(section, {}).get("to")).lower().startswith("kafka://"):
             asked.flag("--make-topics", section, "make_topic", make_topics)
+        elif section in asked.settings:
+            asked.flag("--on-lost-output", section, "on_lost_output", on_lost_output)
     for name, value in models.parsed(option or []).items():
         asked.flag(f"--option {name}", "model", name, value)
     if dashboard is not None:
         host, port = host_and_port(dashboard)
         asked.flag("--dashboard", "dashboard", "host", host)
         asked.flag("--dashboard", "dashboard", "port", port)
-    return run_pipeline(asked.checked(), as_json=json, max_records=max_records)
+    return run_pipeline(
+        asked.checked(), as_json=json, max_records=max_records, log_format=log_format
+    )
