@@ -332,7 +332,7 @@ def test_a_snapshot_before_the_run_begins_is_refused(monkeypatch: pytest.MonkeyP
 
 def test_a_run_that_compiles_says_so_and_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stream_llsvm.compiling._told", False)
-    monkeypatch.setattr("stream_llsvm.compiling._missing", lambda kernel: True)
+    monkeypatch.setattr("stream_llsvm.compiling.is_ready", lambda kernel: False)
     with live() as run, stream(run.page.address) as events:
         events.until(lambda frame: frame["status"]["state"] == "waiting")
         run.source.feed(rows(50))
