@@ -19,13 +19,7 @@ FROM for-${TARGETARCH}
 USER learner
 WORKDIR /home/learner
 # Kernels are compiled now, into the image, and not at every start of a container.
-RUN python -c "from stream_llsvm import CommitteeClassifier as C; m = C(); \
-    [m.learn_one({'x': float(i)}, i % 2) for i in range(9)]; \
-    m.test_then_learn([[1.0], [2.0]], [0, 1])"
-# The loops that read records and count hits as well.
-RUN printf 'x,y\n1,0\n2,1\n3,0\n' > data.csv && printf '{"x": 1, "y": 0}\n' > data.jsonl && \
-    for data in data.csv data.jsonl; do stream-llsvm run --from "$data" --label y; done && \
-    rm data.csv data.jsonl
+RUN python /src/tools/compile_kernels.py
 # What a volume that is mounted there shall belong to.
 RUN mkdir /home/learner/kept
 ENTRYPOINT ["stream-llsvm"]

@@ -105,8 +105,9 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_nothing_is_left_to_numbas_own_cache() -> None:
     """It would end the program where it finds no folder."""
-    for source in (ROOT / "stream_llsvm").rglob("*.py"):
-        assert "cache=True" not in source.read_text(encoding="utf-8"), source
+    for folder in ("stream_llsvm", "connectors"):
+        for source in (ROOT / folder).rglob("*.py"):
+            assert "cache=True" not in source.read_text(encoding="utf-8"), source
 
 
 def test_they_are_kept_beside_the_sources(machine: Machine) -> None:
@@ -214,6 +215,24 @@ def test_the_command_runs_where_nothing_of_its_own_can_be_written(machine: Machi
     for refused in (machine.packages, machine.home / ".cache"):
         assert f"{refused}" in where
     assert where.endswith(f"{VARIABLE} names another one")
+
+
+def test_an_image_compiles_all_that_a_run_needs(machine: Machine) -> None:
+    pytest.importorskip("typer", reason="comes with the extra 'cli'")
+    image = {VARIABLE: machine.home / "image"}
+    done = machine.run(str(ROOT / "tools/compile_kernels.py"), "PegasosClassifier", **image)
+    assert done.returncode == 0, done.stderr
+    kept = {file.name.partition("-")[0] for file in (machine.home / "image").rglob("*.nbc")}
+    assert {"csv_lines.read_csv", "json_records.read_json", "message_sets.locate"} <= kept
+    data = machine.home / "data.csv"
+    data.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(2_000)))
+    machine.seal(machine.packages, machine.home)
+    flags = ("run", "--from", str(data), "--label", "y", "--model", "pegasos", "--json")
+    done = machine.run("-c", COMMAND, *flags, **image)
+    assert done.returncode == 0, done.stderr
+    assert '"records": 2000' in done.stdout
+    assert "compiling" not in done.stderr
+    assert not list(machine.temporary.rglob("*.nbc"))
 
 
 # ---- on another processor
