@@ -86,6 +86,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "extras",
         "learners",
         "model_file",
+        "options",
         "streams",
         "version",
     },

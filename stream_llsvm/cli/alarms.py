@@ -43,6 +43,7 @@ class Alarms:
         self._label = label
         self._fields: list[str] = []
         self._rejected = self._bad = self._doubted = False
+        self._before = 0
         self._last: dict[str, Any] | None = None
         for event in engine.progress.events:
             self._say(event)
@@ -50,6 +51,7 @@ class Alarms:
 
     def began(self, engine: Engine) -> None:
         """Begin with what comes now."""
+        self._before = engine.progress.counts["records"]
 
     def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Remember what fields there are."""
@@ -89,6 +91,9 @@ class Alarms:
         """Say the rest."""
         self.turned(engine)
         self._doubt_the_label(engine)
+        if error is None and engine.progress.counts["records"] == self._before:
+            more = ", beside those before" if self._before else ""
+            warn(f"no records came{more}", event="no records")
 
     def _say(self, event: dict[str, Any]) -> None:
         self._last = event

@@ -143,29 +143,6 @@ def _is_text(name: str, records: list[dict[str, Any]], values: Values) -> bool:
     return bool(texts) and len(texts) == len(found) and not any(map(values.is_number, texts))
 
 
-def asked_for(**options: Any) -> dict[str, Any]:
-    """Return the options that were given."""
-    for several in ("names", "ignore", "features", "missing"):
-        if options.get(several):
-            options[several] = names_in(options[several])
-    return {name: value for name, value in options.items() if value not in (None, [])}
-
-
-def names_in(given: Iterable[str]) -> list[str]:
-    """Return the names of columns that a flag gives, between commas or by repeating it.
-
-    A name with a comma in it stands in quotes.
-
-    Examples
-    --------
-    >>> names_in(["a, b", '"height, m"'])
-    ['a', 'b', 'height, m']
-
-    """
-    parted = (next(csv.reader([one], skipinitialspace=True), [""]) for one in given)
-    return [name.strip() for names in parted for name in names]
-
-
 def flag_of(names: Collection[str], order: Sequence[str] = ()) -> str:
     """Return names as they are written behind a flag, ready to be copied into a shell.
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from stream_llsvm.cli.addresses import Topics, topic_of, topics_of
 from stream_llsvm.cli.columns import check_columns
 from stream_llsvm.cli.mistakes import MistakeError, one_line
+from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
 
 _Made = TypeVar("_Made")
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _UNBOUNDED = 10**15
-_CODEC_KEYS = (
-    "label", "key", "ignore", "features", "names", "missing", "decimal", "on_bad_field",
-)  # fmt: skip
-_FILE_KEYS = (*_CODEC_KEYS, "format", "delimiter", "encoding", "follow")
-_KAFKA_KEYS = ("start", "isolation", "on_lost_data", "group", "options")
+# What the section says that is no option of a source.
+_NOT_OPTIONS = ("from", "message", "connect_timeout", "partitions")
 
 
 def make_source(given: Mapping[str, Any]) -> Source:
@@ -32,23 +30,31 @@ def make_source(given: Mapping[str, Any]) -> Source:
     return _made(lambda: _kafka(where.topics, where.servers, given))
 
 
+def _options(given: Mapping[str, Any], only: Collection[str]) -> dict[str, Any]:
+    """Return what was given for both kinds of source (""), for files, or for Kafka."""
+    return {
+        name: given[name]
+        for name, key in SECTIONS["source"].items()
+        if key.only in only and name in given and name not in _NOT_OPTIONS
+    }
+
+
 def _files(paths: list[str], given: Mapping[str, Any]) -> Source:
     from stream_llsvm.connectors.files import FileSource
 
-    return FileSource(paths, **{key: given[key] for key in _FILE_KEYS if key in given})
+    return FileSource(paths, **_options(given, ("", "file")))
 
 
 def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
     from stream_llsvm.connectors.kafka import KafkaSource
     from stream_llsvm.connectors.messages import message_codec
 
-    codec = {name: given[name] for name in _CODEC_KEYS if name in given}
     source = KafkaSource(
         dict.fromkeys(topics, given.get("partitions")),
         servers,
-        codec=message_codec(given.get("message", "json"), **codec),
+        codec=message_codec(given.get("message", "json"), **_options(given, ("",))),
         connect_timeout=given.get("connect_timeout", _PATIENCE),
-        **{name: given[name] for name in _KAFKA_KEYS if name in given},
+        **_options(given, ("kafka",)),
     )
     source.seek(source.position)  # which connects, or says why it cannot
     return source

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stream_llsvm.cli.mistakes import MistakeError, unknown
-from stream_llsvm.cli.models import short_names
+from stream_llsvm.cli.models import find, short_names
 from stream_llsvm.cli.peers import PEERS, Labels
 
 
@@ -19,12 +19,13 @@ class Entrant(NamedTuple):
 
 def chosen(models: str, against: str) -> list[Entrant]:
     """Return the learners asked for."""
-    ours, found = short_names(), []
-    names = _listed(models)
-    for name in ours if "all" in names else names:
-        if name not in ours:
-            raise MistakeError(f"--models: {unknown('model', name, [*ours, 'all'])}")
-        found.append(Entrant(name, lambda labels, kind=ours[name]: kind()))  # type: ignore[misc]
+    found, names = [], _listed(models)
+    for name in short_names() if "all" in names else names:
+        try:
+            kind = find(name)
+        except ValueError as error:
+            raise MistakeError(f"--models: {error}, all") from None
+        found.append(Entrant(name, lambda labels, kind=kind: kind()))  # type: ignore[misc]
     for name in _listed(against):
         if name not in PEERS:
             raise MistakeError(f"--against: {unknown('learner', name, PEERS)}")

@@ -32,6 +32,7 @@ from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress as Scored
 
+_NAIVE = ("majority", "nochange")
 _SCORES = ("accuracy", "kappa", "macro_f1", "log_loss")
 
 
@@ -91,6 +92,7 @@ def evaluate(
         print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
     elif rows:  # none if it was interrupted at once
         _print_table(f"{data}: {contents.summary()}", rows)
+    _warn_of_the_majority(rows)
     if report is not None and code == 0:  # last: whatever becomes of it, the scores are told
         source = make_source(options)
         try:
@@ -126,6 +128,7 @@ def _scored(
     return {
         "model": entrant.name,
         **{name: means.get(name, 0.0) for name in _SCORES},
+        "majority": means.get("majority", 0.0),
         "us_per_record": 1e6 * seconds / max(done, 1),
         "refused": refused,
     }
@@ -145,6 +148,18 @@ def _warn(contents: Contents) -> None:
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
     if doubt is not None:
         print(f"stream-llsvm: {doubt}", file=sys.stderr, flush=True)
+
+
+def _warn_of_the_majority(rows: list[dict[str, Any]]) -> None:
+    """Say on stderr if no model is better than one that always answers the commonest class."""
+    ours = [row for row in rows if row["model"] not in _NAIVE]
+    if ours and all(row["accuracy"] <= row["majority"] for row in ours):
+        print(
+            "stream-llsvm: no model is better than always answering the commonest class so far "
+            f"({ours[0]['majority']:.2%} right): the features may say nothing about the label",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def _print_table(title: str, rows: list[dict[str, Any]]) -> None:

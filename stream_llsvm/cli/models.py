@@ -5,47 +5,66 @@ from __future__ import annotations
 import inspect
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from stream_llsvm.cli.mistakes import MistakeError, unknown
-from stream_llsvm.learners.base import LocalClassifier
+import stream_llsvm
+from stream_llsvm.cli.mistakes import MistakeError, nearest, unknown
+
+if TYPE_CHECKING:
+    from stream_llsvm.learners.base import LocalClassifier
 
 USUAL = "CommitteeClassifier"
 
 
-def classes() -> dict[str, type[LocalClassifier]]:
-    """Return the models by name."""
-    import stream_llsvm
+def short_names() -> dict[str, str]:
+    """Return the names of the classes by their short names; nothing is imported for it.
 
-    every = {name: getattr(stream_llsvm, name) for name in stream_llsvm.__all__}
-    return {name: kind for name, kind in every.items() if name.endswith("Classifier")}
+    Examples
+    --------
+    >>> short_names()["sapl"], short_names()["additive"]
+    ('SAPLClassifier', 'AdditiveSVMClassifier')
 
-
-def short_names() -> dict[str, type[LocalClassifier]]:
-    """Return the models by their names without the ending: committee, sapl, ..."""
+    """
     return {
-        name.removesuffix("Classifier").replace("AdditiveSVM", "Additive").lower(): kind
-        for name, kind in classes().items()
+        name.removesuffix("Classifier").replace("AdditiveSVM", "Additive").lower(): name
+        for name in stream_llsvm.__all__
+        if name.endswith("Classifier")
     }
 
 
 def find(name: Any) -> type[LocalClassifier]:
     """Return the model of this name, long or short. Raises ValueError."""
-    long, short = classes(), short_names()
-    if isinstance(name, str) and (found := long.get(name) or short.get(name.lower())):
-        return found
-    raise ValueError(unknown("class", str(name), long))
-
-
-def _as_option(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    short = short_names()
+    long = short.get(str(name).lower(), str(name))
+    if long in short.values():
+        kind: type[LocalClassifier] = getattr(stream_llsvm, long)
+        return kind
+    every = ", ".join(short)
+    if str(name).lower().endswith("regressor"):
+        raise ValueError(f"{name} learns numbers, and the engine learns classes: there are {every}")
+    like = nearest(str(name), [*short, *short.values()])
+    hint = f'did you mean "{like}"? ' if like else ""
+    raise ValueError(f'unknown model "{name}": {hint}There are {every}')
 
 
 def make(name: str, options: Mapping[str, Any]) -> LocalClassifier:
     """Return a fresh model; what was checked before does not raise."""
     kind: Any = find(name)
-    model: LocalClassifier = kind(**{key: _as_option(value) for key, value in options.items()})
+    model: LocalClassifier = kind(
+        **{key: _as_option(kind, key, value) for key, value in options.items()}
+    )
     return model
+
+
+def _as_option(kind: Any, key: str, value: Any) -> Any:
+    """Return a value as the class takes it: a list, or text with commas, may mean a tuple."""
+    if isinstance(value, str) and isinstance(_parameters(kind)[key].default, tuple):
+        return tuple(part.strip() for part in value.split(","))
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _parameters(kind: Any) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(kind).parameters
 
 
 def check_model(name: Any, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -55,14 +74,14 @@ def check_model(name: Any, options: Mapping[str, Any]) -> Iterator[tuple[str, st
     except ValueError as error:
         yield "class", str(error)
         return
-    known = list(inspect.signature(kind).parameters)
+    known = list(_parameters(kind))
     fine = {}
     for key, value in options.items():
         if key not in known:
             yield key, unknown(f"option of {kind.__name__}", key, known)
             continue
         try:
-            kind(**{key: _as_option(value)})
+            kind(**{key: _as_option(kind, key, value)})
         except (ValueError, TypeError) as error:
             yield key, str(error)
         else:

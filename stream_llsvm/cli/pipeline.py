@@ -11,7 +11,7 @@ from stream_llsvm.cli.addresses import topic_of, topics_of
 from stream_llsvm.cli.mistakes import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import check_model
 from stream_llsvm.cli.places import places_of
-from stream_llsvm.cli.schema import NEEDED, SECTIONS, Key
+from stream_llsvm.cli.schema import NEEDED, SECTIONS, Key, places
 from stream_llsvm.cli.toml_lines import lines_of
 
 Settings = dict[str, dict[str, Any]]
@@ -51,17 +51,27 @@ class Pipeline:
 
     def flag(self, name: str, section: str, key: str, value: Any) -> None:
         """Set what a flag says, unless it was not given; it comes before the file."""
-        if value is None or value is False or value == []:
+        if value is None:
             return
         self.settings.setdefault(section, {})[key] = value
         self._flags[section, key] = name
+
+    def flags(self, given: Mapping[str, Any]) -> None:
+        """Set what flags say wherever it belongs; of several places, where there is a section."""
+        for flag in sorted(given, key=lambda flag: len(places(flag))):
+            several = len(places(flag)) > 1
+            for section, key in places(flag):
+                there, rule = self.settings.get(section, {}), SECTIONS[section][key]
+                value = None if given[flag] is None else rule.kind.parse(given[flag])
+                if not several or (there and rule.only in ("", _kind(there))):
+                    self.flag(flag, section, key, value)
 
     def where(self, section: str, key: str = "") -> str:
         """Return where something was given: a line of the file and the key, or a flag."""
         if (section, key) in self._flags:
             return self._flags[section, key]
         if self.path is None:
-            return f"--{key}"
+            return SECTIONS[section][key].flag or f"--{key}"
         return f"{self.path}:{self._line(section, key)}: " + f"[{section}] {key}".strip()
 
     def _line(self, section: str, key: str = "") -> int:
@@ -104,13 +114,21 @@ class Pipeline:
                 self.add(section, key, unknown("key", key, keys))
         for key, rule in keys.items():
             if rule.needed and key not in given:
-                self.add(section, key, f"{key} is missing")
+                self._miss(section, key, rule)
         if section == "source":
             self._check_labels(given)
         if section == "model":
             name = given.get("class", "CommitteeClassifier")
             for key, what in check_model(name, options):
                 self.add(section, key, what)
+
+    def _miss(self, section: str, key: str, rule: Key) -> None:
+        """Note that a key is missing that others are nothing without."""
+        others = [flag for (of, _), flag in self._flags.items() if of == section]
+        if self.path is None and others:
+            self.wrong.append((0, f"{', '.join(others)}: give {rule.flag}, too"))
+        else:
+            self.add(section, key, f"{key} is missing")
 
     def _check_places(self) -> None:
         """Note if a file or a topic would be written that is also read, or written twice."""
@@ -143,7 +161,7 @@ class Pipeline:
             self.add(section, key, f"it is for {is_for} only")
             return
         try:
-            given[key] = rule.check(key, value)
+            given[key] = rule.kind.check(key, value)
             if key == "from":
                 several = [topics_of(address) for address in given[key]]
                 if len(several) > 1 and any(several):

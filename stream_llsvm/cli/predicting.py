@@ -9,21 +9,27 @@ from itertools import repeat
 from typing import Any
 
 from stream_llsvm.cli.columns import column_names, first_records, is_svmlight
-from stream_llsvm.cli.endpoints import make_sink, make_source
+from stream_llsvm.cli.endpoints import make_sink
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, nearest, one_line
 from stream_llsvm.cli.places import check_apart
 from stream_llsvm.cli.saved import read_saved
-from stream_llsvm.cli.telling import bad_fields_of, first_bad_of, first_of
+from stream_llsvm.cli.telling import bad_fields_of, first_bad_of, first_of, print_json
+from stream_llsvm.cli.whole_file import batches
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.rejects import Rejects
 from stream_llsvm.engine.results import results_of
 
-_MOST = 1_000
-
 
 def predict(
-    model: str, data: str, given: Mapping[str, Any], to: str | None, probabilities: str = "top"
+    model: str,
+    data: str,
+    given: Mapping[str, Any],
+    to: str | None,
+    max_records: int | None,
+    *,
+    probabilities: str,
+    as_json: bool,
 ) -> int:
     """Write a prediction for each record; tell the accuracy if there are labels."""
     saved = read_saved(model)
@@ -32,17 +38,13 @@ def predict(
     if to is not None:
         check_apart("--to", to, [data, str(saved.path)])
     options = dict(given) | _left_out(saved.model.features, data, given)
-    source = make_source(options | {"from": [data]})
     sink = make_sink({"to": "-" if to is None else to})
     learner, kept = Learner(saved.model, every=probabilities == "all"), saved.checkpoint
     learned = None if kept is None else kept["progress"]["counts"]["learned"]
     rejects = Rejects(None, 1.0)
     done = hits = labelled = 0
     try:
-        while not source.ended:
-            batch = source.poll(_MOST, 1.0)
-            if batch is None:
-                continue
+        for batch in batches(options | {"from": [data]}, max_records):
             rejects.take(batch.rejected, batch.bad_fields)
             answers = learner.take(batch, [None] * len(batch))
             rejects.refused(batch.places, answers.refused)
@@ -54,15 +56,19 @@ def predict(
         sink.flush()
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    finally:
-        source.close()
     sink.close()
     if rejects.first:
         print(f"stream-llsvm: {first_of(rejects)}", file=sys.stderr)
     if bad := bad_fields_of(rejects.bad_fields):
         print(f"stream-llsvm: {bad}; {first_bad_of(rejects)}", file=sys.stderr)
+    rejected = rejects.counts.total()
+    if as_json:
+        accuracy = hits / labelled if labelled else None
+        counts = {"predicted": done, "rejected": rejected, "labelled": labelled}
+        print_json(counts | {"accuracy": accuracy}, sys.stderr if to in (None, "-") else sys.stdout)
+        return 0
     share = f", {hits / labelled:.2%} of {labelled:,} labels right" if labelled else ""
-    print(f"{done:,} predicted, {rejects.counts.total():,} rejected{share}", file=sys.stderr)
+    print(f"{done:,} predicted, {rejected:,} rejected{share}", file=sys.stderr)
     return 0
 
 
@@ -70,7 +76,8 @@ def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> d
     """Return which columns are to be left out: those that the model does not know."""
     if data == "-" or is_svmlight(data, given):
         return {}
-    names = column_names(first_records(data, given))
+    ignored = given.get("ignore", [])
+    names = [name for name in column_names(first_records(data, given)) if name not in ignored]
     known = set(features)
     absent = [name for name in features if name not in names]
     if names and len(absent) == len(features):
@@ -83,4 +90,4 @@ def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> d
     if names and absent:
         print(f"stream-llsvm: {data} does not have {listed(absent)}", file=sys.stderr)
     apart = {given.get("label"), given.get("key")}
-    return {"ignore": [name for name in names if name not in known and name not in apart]}
+    return {"ignore": ignored + [name for name in names if name not in known and name not in apart]}

@@ -11,10 +11,11 @@ from stream_llsvm.cli.addresses import Topics, topic_of
 from stream_llsvm.cli.columns import check_names, first_records
 from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.signals import raising_interrupts
+from stream_llsvm.cli.telling import print_json
 from stream_llsvm.cli.topics import make_topic
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.line_writer import LineWriter
-from stream_llsvm.connectors.predictions import as_json
+from stream_llsvm.connectors.predictions import as_json as line_of
 
 _SLICES = 20.0  # a second: how often there is a pause
 _MOST = 1_000
@@ -78,18 +79,25 @@ class KafkaTarget:
 
 
 def replay(
-    data: str, given: Mapping[str, Any], to: str, rate: float, max_records: int | None
+    data: str,
+    given: Mapping[str, Any],
+    to: str,
+    rate: float,
+    max_records: int | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Send records until the file ends; return the exit code."""
     key = given.get("key")
     if data != "-":
-        check_names(data, first_records(data, given), {"key": key})
+        ignored = {f"to ignore {name}": name for name in given.get("ignore", [])}
+        check_names(data, first_records(data, given), {"key": key} | ignored)
     target = _target(to)
     sent, begin = 0, time.monotonic()
     try:
         with raising_interrupts():
             for record in _records(data, given):
-                target.send(None if key is None else record.get(key), as_json(record))
+                target.send(None if key is None else record.get(key), line_of(record))
                 sent += 1
                 if sent == max_records:
                     break
@@ -101,7 +109,11 @@ def replay(
     finally:
         target.close()
         seconds = time.monotonic() - begin
-        print(f"{sent:,} records sent, {sent / max(seconds, 1e-9):,.0f}/s", file=sys.stderr)
+        rate = sent / max(seconds, 1e-9)
+        if as_json:
+            print_json({"sent": sent, "seconds": seconds, "records_per_second": rate})
+        else:
+            print(f"{sent:,} records sent, {rate:,.0f}/s", file=sys.stderr)
     return 0
 
 
@@ -118,8 +130,8 @@ def _target(to: str) -> FileTarget | KafkaTarget:
 def _records(data: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     from stream_llsvm.connectors.files import FileSource
 
-    shape = {name: given[name] for name in ("format",) if name in given}
-    source = FileSource(data, numeric=False, **shape)
+    columns = {name: value for name, value in given.items() if name != "key"}
+    source = FileSource(data, numeric=False, **columns)
     rejected = 0
     try:
         while not source.ended:

@@ -1,15 +1,69 @@
-"""What a pipeline file may say: its sections, their keys, and what each may be."""
+"""What a pipeline may say: its sections, their keys, what each may be, and the flag that says it.
+
+This is the only place where an option of a pipeline is declared: files are checked by it, and the
+flags of the commands, with their help and their shell completion, are made of it (`options`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
 
-from stream_llsvm.learners.options import choice, flag, number, whole
+from stream_llsvm.options import choice, flag, number, whole
 
-Check = Callable[[str, Any], Any]
 _FOREVER = 1e12
+
+
+class Kind(NamedTuple):
+    """A kind of value.
+
+    Attributes
+    ----------
+    check
+        Returns a value that is allowed; raises ValueError for any other. It takes the name, too.
+    type
+        The type of a flag's value.
+    metavar
+        What stands for the value in ``--help``.
+    choices
+        All values, if they are few: what a shell completes.
+    parse
+        Returns what a flag's value means, where it is written otherwise than in a file.
+
+    """
+
+    check: Callable[[str, Any], Any]
+    type: Any = str
+    metavar: str | None = "TEXT"
+    choices: Callable[[], Iterable[str]] = tuple
+    parse: Callable[[Any], Any] = lambda value: value
+
+
+class Key(NamedTuple):
+    """A key of a section: what it may be, and the flag that says the same.
+
+    Attributes
+    ----------
+    kind
+        What it may be.
+    flag
+        As in ``--max-batch``; empty if only a file says it.
+    help
+        What it means, in ``--help``.
+    needed
+        Whether a section is nothing without it.
+    only
+        ``"file"`` or ``"kafka"`` if it means nothing to the other.
+
+    """
+
+    kind: Kind
+    flag: str = ""
+    help: str = ""
+    needed: bool = False
+    only: str = ""
 
 
 def text(name: str, value: Any) -> str:
@@ -43,6 +97,25 @@ def wholes(name: str, value: Any) -> list[int]:
     return several
 
 
+def names_in(given: Iterable[str]) -> list[str]:
+    """Return the names that a flag gives, between commas or by repeating it.
+
+    A name with a comma in it stands in quotes.
+
+    Examples
+    --------
+    >>> names_in(["a, b", '"height, m"'])
+    ['a', 'b', 'height, m']
+
+    """
+    parted = (next(csv.reader([one], skipinitialspace=True), [""]) for one in given)
+    return [name.strip() for names in parted for name in names]
+
+
+def _numbers_in(given: Iterable[str]) -> list[Any]:
+    return [int(one) if one.isdecimal() else one for one in names_in(given)]
+
+
 def table(name: str, value: Any) -> dict[str, Any]:
     """Return value if it is a table."""
     if not isinstance(value, dict):
@@ -57,90 +130,193 @@ def secret(name: str, value: Any) -> str:
     return value
 
 
-def _of(*allowed: str) -> Check:
-    return partial(choice, allowed=allowed)
+def _one_of(*allowed: str) -> Kind:
+    return Kind(partial(choice, allowed=allowed), metavar="NAME", choices=lambda: allowed)
 
 
-def _whole(low: int, high: int) -> Check:
-    return partial(whole, low=low, high=high)
+def _whole(low: int, high: int) -> Kind:
+    return Kind(partial(whole, low=low, high=high), int, "N")
 
 
-def _number(low: float, high: float) -> Check:
-    return partial(number, low=low, high=high)
+def _number(low: float, high: float, metavar: str = "NUMBER") -> Kind:
+    return Kind(partial(number, low=low, high=high), float, metavar)
 
 
-class Key(NamedTuple):
-    """A key: what it may be, and whether it is only for files, or only for Kafka."""
+def _models() -> Iterable[str]:
+    from stream_llsvm.cli.models import short_names
 
-    check: Check
-    needed: bool = False
-    only: str = ""
+    return short_names()
 
+
+TEXT, SECRET, TABLE = Kind(text), Kind(secret), Kind(table)
+SWITCH = Kind(flag, bool, None)
+COLUMN = Kind(text, metavar="COLUMN")
+COLUMNS = Kind(texts, list[str], "COLUMNS", parse=names_in)
+WORDS = Kind(words, list[str], "WORDS", parse=names_in)
+NUMBERS = Kind(wholes, list[str], "NUMBERS", parse=_numbers_in)
+PLACE, PLACES = Kind(text, metavar="PLACE"), Kind(texts, list[str], "PLACE")
+FILE, FOLDER = Kind(text, metavar="FILE"), Kind(text, metavar="FOLDER")
+MODEL = Kind(text, metavar="MODEL", choices=_models)
 
 _KAFKA = {
-    "options": Key(table, only="kafka"),
+    "options": Key(TABLE, only="kafka"),
     "connect_timeout": Key(_number(0.1, 86_400), only="kafka"),
 }
 _READ = {
-    "from": Key(texts, needed=True),
-    "label": Key(text),
-    "key": Key(text),
-    "ignore": Key(texts),
-    "features": Key(texts),
-    "missing": Key(words),
-    "decimal": Key(_of(".", ",")),
-    "on_bad_field": Key(_of("missing", "reject")),
-    "encoding": Key(text, only="file"),
-    "format": Key(_of("auto", "csv", "jsonl", "svmlight", "parquet"), only="file"),
-    "names": Key(texts),
-    "delimiter": Key(text, only="file"),
-    "follow": Key(flag, only="file"),
-    "message": Key(_of("json", "msgpack", "csv"), only="kafka"),
-    "start": Key(_of("earliest", "latest"), only="kafka"),
-    "isolation": Key(_of("read_committed", "read_uncommitted"), only="kafka"),
-    "on_lost_data": Key(_of("stop", "earliest"), only="kafka"),
-    "partitions": Key(wholes, only="kafka"),
-    "group": Key(text, only="kafka"),
+    "from": Key(
+        PLACES, "--from", "A file (several: repeat), or kafka://host:port/topic.", needed=True
+    ),
+    "label": Key(COLUMN, "--label", "The column that is the label."),
+    "key": Key(COLUMN, "--key", "The column to join late labels by."),
+    "ignore": Key(COLUMNS, "--ignore", "Columns that are no features: a,b."),
+    "features": Key(COLUMNS, "--features", "The only columns that are features: a,b."),
+    "format": Key(
+        _one_of("auto", "csv", "jsonl", "svmlight", "parquet"),
+        "--format",
+        "csv, jsonl, svmlight or parquet, if the file's name does not tell.",
+        only="file",
+    ),
+    "names": Key(COLUMNS, "--names", "The columns, if the records do not name them: a,b,y."),
+    "delimiter": Key(
+        TEXT,
+        "--delimiter",
+        "CSV: what stands between two fields, if no comma; tab for a tab.",
+        only="file",
+    ),
+    "encoding": Key(
+        TEXT, "--encoding", "Of a file, if not utf-8: latin-1, utf-16, ...", only="file"
+    ),
+    "missing": Key(
+        WORDS,
+        "--missing",
+        "What stands for a missing value, instead of NA,N/A,null,None,nan,?,-",
+    ),
+    "decimal": Key(_one_of(".", ","), "--decimal", "What stands before decimals in text: . or ,"),
+    "on_bad_field": Key(
+        _one_of("missing", "reject"),
+        "--on-bad-field",
+        "What becomes of a value that cannot be read: missing (usual), or reject.",
+    ),
+    "follow": Key(SWITCH, "--follow", "Wait for more at the end, like tail.", only="file"),
+    "message": Key(
+        _one_of("json", "msgpack", "csv"),
+        "--message",
+        "Kafka: json (usual), msgpack, or csv with --names.",
+        only="kafka",
+    ),
+    "start": Key(_one_of("earliest", "latest"), only="kafka"),
+    "isolation": Key(_one_of("read_committed", "read_uncommitted"), only="kafka"),
+    "on_lost_data": Key(
+        _one_of("stop", "earliest"),
+        "--on-lost-data",
+        "If Kafka deleted what is wanted: stop (usual), or earliest, to go on.",
+        only="kafka",
+    ),
+    "partitions": Key(
+        NUMBERS, "--partitions", "Kafka: read only these of each topic: 0,1.", only="kafka"
+    ),
+    "group": Key(
+        TEXT,
+        "--group",
+        "Kafka: show in this consumer group how far checkpoints have come.",
+        only="kafka",
+    ),
     **_KAFKA,
 }
 _WRITE = {
-    "to": Key(text, needed=True),
     "max_bytes": Key(_whole(1_000, 10**15), only="file"),
     "keep": Key(_whole(1, 10**6), only="file"),
-    "on_lost_output": Key(_of("stop", "new"), only="file"),
-    "make_topic": Key(flag, only="kafka"),
+    "on_lost_output": Key(
+        _one_of("stop", "new"),
+        "--on-lost-output",
+        "If a file that is written to was moved away: stop (usual) or new.",
+        only="file",
+    ),
+    "make_topic": Key(
+        SWITCH, "--make-topics", "Make the topics that are written to, if need be.", only="kafka"
+    ),
     **_KAFKA,
 }
 
 SECTIONS: dict[str, dict[str, Key]] = {
     "source": _READ,
     "labels": {
-        **_READ,
-        "label": Key(text, needed=True),
-        "key": Key(text, needed=True),
+        **{name: key._replace(flag="") for name, key in _READ.items()},
+        "from": Key(
+            PLACES,
+            "--labels",
+            "Labels that come later: a file or topic with key and label.",
+            needed=True,
+        ),
+        "label": _READ["label"]._replace(needed=True),
+        "key": _READ["key"]._replace(needed=True),
         "most": Key(_whole(1, 10**9)),
         "longest": Key(_number(0, _FOREVER)),
     },
-    "model": {"class": Key(text), "save": Key(text)},  # and the options of the class
-    "sink": {**_WRITE, "transactional_id": Key(text, only="kafka")},
-    "dead_letters": _WRITE,
+    "model": {  # and the options of the class
+        "class": Key(MODEL, "--model", "committee, sapl, ... or a class by its name."),
+        "save": Key(FILE, "--save", "Write the model to this file at the end."),
+    },
+    "sink": {
+        "to": Key(
+            PLACE,
+            "--to",
+            "Predictions: a .jsonl or .csv file, - or kafka://host:port/topic.",
+            needed=True,
+        ),
+        **_WRITE,
+        "transactional_id": Key(TEXT, only="kafka"),
+    },
+    "dead_letters": {
+        "to": Key(PLACE, "--dead-letters", "Where records go that cannot be read.", needed=True),
+        **_WRITE,
+    },
     "checkpoints": {
-        "folder": Key(text, needed=True),
-        "every": Key(_number(0, _FOREVER)),
-        "keep": Key(_whole(1, 10**6)),
+        "folder": Key(
+            FOLDER, "--checkpoints", "A folder: the run goes on from there.", needed=True
+        ),
+        "every": Key(_number(0, _FOREVER, "SECONDS"), "--every", "Between checkpoints (60)."),
+        "keep": Key(_whole(1, 10**6), "--keep", "How many checkpoints are kept (3)."),
     },
     "engine": {
-        "max_batch": Key(_whole(1, 10**6)),
-        "max_rejected_ratio": Key(_number(0, 1)),
-        "window": Key(_whole(1, 10**7)),
-        "detector": Key(_of("adwin", "none")),
-        "probabilities": Key(_of("top", "all")),
+        "max_batch": Key(_whole(1, 10**6), "--max-batch", "Records taken at once (1000)."),
+        "max_rejected_ratio": Key(
+            _number(0, 1),
+            "--max-rejected-ratio",
+            "Stop when more than this share cannot be used (0.5).",
+        ),
+        "window": Key(_whole(1, 10**7), "--window", "Records the last scores look at (1000)."),
+        "detector": Key(_one_of("adwin", "none"), "--detector", "adwin (usual) or none."),
+        "probabilities": Key(
+            _one_of("top", "all"),
+            "--probabilities",
+            "Write that of the likeliest label (top, usual), or of all.",
+        ),
     },
     "dashboard": {
-        "host": Key(text),
+        "host": Key(TEXT),
         "port": Key(_whole(0, 65_535)),
-        "token": Key(secret),
-        "new_token": Key(flag),
+        "token": Key(SECRET),
+        "new_token": Key(
+            SWITCH, "--new-token", "Make a token for the page, and print it in its address."
+        ),
     },
 }
 NEEDED = ("source",)
+
+
+def places(wanted: str) -> list[tuple[str, str]]:
+    """Return the sections and keys that a flag says; most flags say one.
+
+    Examples
+    --------
+    >>> places("--window"), places("--label")
+    ([('engine', 'window')], [('source', 'label'), ('labels', 'label')])
+
+    """
+    return [
+        (section, name)
+        for section, keys in SECTIONS.items()
+        for name, key in keys.items()
+        if key.flag == wanted
+    ]

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from river import metrics
 
@@ -107,6 +108,18 @@ def test_a_label_that_is_a_number_is_wondered_at(tmp_path: Path) -> None:
     result = run("evaluate", data, "--label", "y", "--models", "lcc")
     assert result.exit_code == 0
     assert "60 labels in 60 records: is the label a class" in result.stderr
+
+
+def test_nothing_better_than_the_commonest_class_is_said(tmp_path: Path) -> None:
+    noise = tmp_path / "noise.csv"
+    draws = np.random.default_rng(0).random((300, 2)).tolist()
+    noise.write_text("a,y\n" + "".join(f"{a:.3f},{int(b < 0.05)}\n" for a, b in draws))
+    result = run("evaluate", noise, "--label", "y", "--models", "lcc")
+    assert "no model is better than always answering the commonest class" in result.stderr
+    report = json.loads(run("evaluate", noise, "--label", "y", "--json").stdout)
+    assert report["models"][0]["majority"] > 0.9
+    good = csv_file(tmp_path / "good.csv", 400)
+    assert "commonest class" not in run("evaluate", good, *PLAIN).stderr
 
 
 def test_a_file_that_ends_too_early_is_one_line(tmp_path: Path, data: Path) -> None:

@@ -93,6 +93,27 @@ def test_what_cannot_be_predicted(tmp_path: Path, kept: Path, data: Path) -> Non
         assert len(said.splitlines()) == 1
 
 
+def test_predict_takes_the_flags_that_run_has(tmp_path: Path, kept: Path, data: Path) -> None:
+    to = tmp_path / "some.jsonl"
+    flags = ["--label", "y", "--ignore", "a", "--max-records", 30, "--to", to]
+    counts = told("predict", kept, data, *flags)
+    assert counts["predicted"] == counts["labelled"] == 30 == len(lines(to.read_text()))
+    model = load_model(tmp_path / "model.llsvm")
+    _, _, b, _ = data.read_text().splitlines()[7].split(",")
+    assert lines(to.read_text())[6]["prediction"] == model.predict_one({"b": float(b)})
+    beside = run("predict", kept, data, "--json", "--max-records", 2)
+    assert len(beside.stdout.splitlines()) == 2
+    assert json.loads(beside.stderr)["accuracy"] is None
+
+
+def test_replay_takes_the_flags_that_run_has(tmp_path: Path, data: Path) -> None:
+    bare, to = tmp_path / "bare.csv", tmp_path / "out.jsonl"
+    bare.write_text(data.read_text().partition("\n")[2].replace(",", ";"))
+    shape = ["--names", "id,a,b,y", "--delimiter", ";", "--ignore", "b"]
+    assert told("replay", bare, "--to", to, *shape, "--max-records", 5)["sent"] == 5
+    assert list(lines(to.read_text())[0]) == ["id", "a", "y"]
+
+
 def test_inspect_says_it_on_a_screen(tmp_path: Path, kept: Path) -> None:
     for path, words in [
         (kept, ["a checkpoint", "400 learned", "behind line 401 of", "labels    2: ", "worth"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
 from pathlib import Path
@@ -11,8 +10,6 @@ from typing import Any
 import pytest
 
 from stream_llsvm import load_model
-from stream_llsvm.cli.commands.run import FLAGS, command
-from stream_llsvm.cli.schema import SECTIONS
 from tests.cli.support import csv_file, newest, refused, run, started, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=12", "--option", "n_neighbors=4"]
@@ -70,22 +67,19 @@ def test_labels_from_a_second_file(tmp_path: Path, data: Path) -> None:
     assert report["waiting"]["matched"] == 400
 
 
+def test_a_run_without_records_says_so(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("a,y\n")
+    result = run("run", "--from", empty, "--label", "y")
+    assert result.exit_code == 0
+    assert "no records came" in result.stderr
+
+
 def test_a_file_without_a_header(tmp_path: Path, data: Path) -> None:
     bare, records = tmp_path / "bare.csv", data.read_text().splitlines()[1:]
     bare.write_text("".join(line.replace(",", ";") + "\n" for line in records))
     report = told(*arguments(bare, "--names", "id,a", "--names", "b,y", "--delimiter", ";"))
     assert report["learned"] == 400
-
-
-def test_every_flag_has_a_place_in_the_pipeline() -> None:
-    """Or one of those that are looked at by hand."""
-    lists = {"names", "ignore", "features", "missing", "partitions"}
-    by_hand = {"pipeline", "labels", "option", "make_topics", "on_lost_output", "dashboard", *lists}
-    of_the_command = {"max_records", "json", "log_format"}
-    parameters = {name.rstrip("_") for name in inspect.signature(command).parameters}
-    placed = {flag.removeprefix("--").replace("-", "_") for flag, _, _ in FLAGS}
-    assert placed | by_hand | of_the_command == parameters
-    assert all(key in SECTIONS[section] for _, section, key in FLAGS)
 
 
 def test_rejected_records_are_kept_apart(tmp_path: Path, data: Path) -> None:

@@ -2,69 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-import typer
 from typer import Option
 
-from stream_llsvm.cli.commands.record_options import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Features,
-    Ignore,
-    Missing,
-    Names,
-    OnBadField,
+from stream_llsvm.cli.models import short_names
+from stream_llsvm.cli.options import (
+    DATA,
+    FILE_COLUMNS,
+    JSON,
+    MAX_RECORDS,
+    columns_in,
+    completing,
+    with_columns,
 )
+from stream_llsvm.cli.peers import PEERS
 
 HELP = "Score models on a file: each record is predicted first and learned afterwards, once."
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
 
 
+@with_columns(FILE_COLUMNS - {"key"})
 def command(
-    data: Annotated[str, typer.Argument(help="A file of records.")],
-    label: Annotated[str | None, Option(help="The column that is the label.")] = None,
-    ignore: Ignore = None,
-    features: Features = None,
-    format_: Annotated[
-        str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
-    ] = None,
-    names: Names = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    decimal: Decimal = None,
-    on_bad_field: OnBadField = None,
+    data: DATA,
     models: Annotated[
         str,
-        Option(help="committee,sapl,llsvm,additive,memory, ... or all."),
+        Option(
+            metavar="MODELS",
+            help=f"With commas between: {', '.join(short_names())}; or all.",
+            autocompletion=completing(lambda: [*short_names(), "all"], several=True),
+        ),
     ] = "committee",
     against: Annotated[
-        str | None, Option(help="river's, beside them: logreg,arf,knn,majority,nochange.")
+        str | None,
+        Option(
+            metavar="NAMES",
+            help=f"river's, beside them: {', '.join(PEERS)}.",
+            autocompletion=completing(lambda: PEERS, several=True),
+        ),
     ] = None,
-    max_records: Annotated[int | None, Option(min=1, help="Only the first so many.")] = None,
+    max_records: MAX_RECORDS = None,
     report: Annotated[
-        str | None, Option(help="Write the first one's run as a page to this file.")
+        str | None, Option(metavar="FILE", help="Write the first one's run as a page to this file.")
     ] = None,
-    json: Annotated[bool, Option("--json", help="Print one JSON object.")] = False,
+    json: JSON = False,
+    **given: Any,
 ) -> int:
     """Evaluate models on a file."""
-    from stream_llsvm.cli.columns import asked_for
     from stream_llsvm.cli.entrants import chosen
     from stream_llsvm.cli.evaluating import evaluate
 
-    entrants = chosen(models, against or "")
-    given = asked_for(
-        label=label,
-        ignore=ignore,
-        features=features,
-        format=format_,
-        names=names,
-        delimiter=delimiter,
-        encoding=encoding,
-        missing=missing,
-        decimal=decimal,
-        on_bad_field=on_bad_field,
-    )
-    return evaluate(data, given, entrants, max_records, as_json=json, report=report)
+    entrants, columns = chosen(models, against or ""), columns_in(given)
+    return evaluate(data, columns, entrants, max_records, as_json=json, report=report)

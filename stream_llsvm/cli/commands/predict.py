@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import typer
 from typer import Option
 
-from stream_llsvm.cli.commands.record_options import (
-    Decimal,
-    Delimiter,
-    Encoding,
-    Missing,
-    Names,
-    OnBadField,
+from stream_llsvm.cli.options import (
+    DATA,
+    FILE_COLUMNS,
+    MAX_RECORDS,
+    SAVED,
+    columns_in,
+    with_columns,
 )
 
 HELP = "Predict a file's records with a saved model, or a checkpoint, without learning."
 EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
 
 
+@with_columns(
+    FILE_COLUMNS - {"features"},  # which the model knows
+    label="The label's column: tells the accuracy too.",
+    key="A column to write beside each prediction.",
+)
 def command(
-    model: Annotated[str, typer.Argument(help="A model file, a checkpoint or a folder of them.")],
-    data: Annotated[str, typer.Argument(help="A file of records.")],
-    to: Annotated[str | None, Option(help="Where to; standard output if not given.")] = None,
-    label: Annotated[str | None, Option(help="The label's column: tells the accuracy too.")] = None,
-    key: Annotated[str | None, Option(help="A column to write beside each prediction.")] = None,
-    format_: Annotated[
-        str | None, Option("--format", help="csv, jsonl, svmlight or parquet.")
+    model: SAVED,
+    data: DATA,
+    to: Annotated[
+        str | None, Option(metavar="PLACE", help="Where to; standard output if not given.")
     ] = None,
-    names: Names = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    missing: Missing = None,
-    decimal: Decimal = None,
-    on_bad_field: OnBadField = None,
     probabilities: Annotated[
         Literal["top", "all"], Option(help="Of the likeliest label, or of all.")
     ] = "top",
+    max_records: MAX_RECORDS = None,
+    json: Annotated[
+        bool,
+        Option("--json", help="Tell the counts as a JSON object; with no --to, on stderr."),
+    ] = False,
+    **given: Any,
 ) -> int:
     """Predict records."""
-    from stream_llsvm.cli.columns import asked_for
     from stream_llsvm.cli.predicting import predict
 
-    given = asked_for(
-        label=label,
-        key=key,
-        format=format_,
-        names=names,
-        delimiter=delimiter,
-        encoding=encoding,
-        missing=missing,
-        decimal=decimal,
-        on_bad_field=on_bad_field,
-    )
-    return predict(model, data, given, to, probabilities)
+    columns = columns_in(given)
+    return predict(model, data, columns, to, max_records, probabilities=probabilities, as_json=json)

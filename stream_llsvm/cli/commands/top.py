@@ -12,7 +12,9 @@ EXAMPLE = "stream-llsvm top localhost:8765"
 
 
 def command(
-    address: Annotated[str, typer.Argument(help="The page's address, or HOST:PORT.")] = "8765",
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="The page's address, or HOST:PORT.")
+    ] = "8765",
     once: Annotated[bool, Option("--once", help="Show it once, and end.")] = False,
 ) -> int:
     """Watch a run. A token is taken from STREAM_LLSVM_TOKEN, or from the address."""
