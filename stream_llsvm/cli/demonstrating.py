@@ -25,8 +25,8 @@ from stream_llsvm.streams.pace import PacedSource
 if TYPE_CHECKING:
     from stream_llsvm.dashboard.serving import Dashboard
 
-#: Seconds between two sudden changes, at the pace asked for.
-_CHANGES = 120
+#: Seconds before the first sudden change, and between two, at the pace asked for.
+_FIRST, _CHANGES = 20, 120
 _USUAL_RATE = 400
 _PORTS = 20  # that are tried, one after the other
 _LOOK = 0.1
@@ -68,7 +68,8 @@ def _source(stream: str, given: Mapping[str, Any], rate: float, seed: int) -> tu
         for option in given:
             raise MistakeError(f"--{option}: only a file needs it; {stream} comes as it should")
         about, make = STREAMS[stream]
-        source = make(seed, max(1, round(_CHANGES * (rate or _USUAL_RATE))))
+        pace = rate or _USUAL_RATE
+        source = make(seed, max(1, round(_FIRST * pace)), max(1, round(_CHANGES * pace)))
     elif "." in stream and "://" not in stream:
         if "label" not in given:
             raise MistakeError(f"--label: say which column of {stream} is the label")

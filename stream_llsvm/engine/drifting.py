@@ -11,11 +11,16 @@ import numpy as np
 from river import base
 
 _KEPT = 65_536  # errors, a bit each
+_LATELY = 100  # records whose errors say how bad it is now
 _LOOK = 8  # records between two looks at what a detector makes of the error rate
 
 
 class Drift:
     """A drift detector that goes on where it was when a run is continued.
+
+    A detector that has just begun anew, amid a rise, sees wobbles as changes, and some of those go
+    down. So errors have fallen only when the detector has seen a fall and they are half of what
+    they rose to. That they fall before any rise is how a model learns, and is not told.
 
     River's detectors cannot be saved without pickle. What they have seen of late can be: it is
     shown to the new one again.
@@ -30,11 +35,35 @@ class Drift:
     def __init__(self, detector: base.DriftDetector) -> None:
         self.detector = detector
         self._errors: deque[float] = deque(maxlen=_KEPT)
+        self._tail: list[float] = []
+        self._risen_to = 0.0  # the error rate at its worst since it rose; 0 if it has not
+        self._falling = False
 
     def update(self, errors: Sequence[float]) -> Iterator[tuple[int, bool]]:
-        """Yield where there is a change, and whether that is for the worse; see `changes`."""
+        """Yield where the errors have changed, and whether that is for the worse."""
         self._errors.extend(errors)
-        return changes(self.detector, errors)
+        known, before = [*self._tail, *errors], len(self._tail)
+        self._tail = known[-_LATELY:]
+        done = 0
+        for n, worse in changes(self.detector, errors):
+            yield from self._fallen(known, before, done, n)
+            done = n
+            if worse or self._risen_to:
+                self._risen_to = max(self._risen_to, _mean(known, before + n))
+            self._falling = not worse and self._risen_to > 0
+            if worse:
+                yield n, True
+        yield from self._fallen(known, before, done, len(errors))
+
+    def _fallen(
+        self, known: Sequence[float], before: int, first: int, end: int
+    ) -> Iterator[tuple[int, bool]]:
+        """Yield the first of these errors at which they have fallen, if there is one."""
+        for n in range(first, end) if self._falling else ():
+            if _mean(known, before + n) < self._risen_to / 2:
+                self._risen_to, self._falling = 0.0, False
+                yield n, False
+                return
 
     def payload(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
@@ -46,6 +75,12 @@ class Drift:
         errors = np.unpackbits(payload["errors"], count=payload["count"]).astype(float).tolist()
         for _ in self.update(errors):
             pass
+
+
+def _mean(errors: Sequence[float], at: int) -> float:
+    """Return the mean of the errors up to this one, of the latest."""
+    latest = errors[max(0, at + 1 - _LATELY) : at + 1]
+    return sum(latest) / len(latest)
 
 
 def changes(detector: base.DriftDetector, errors: Sequence[float]) -> Iterator[tuple[int, bool]]:

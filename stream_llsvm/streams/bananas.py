@@ -26,6 +26,8 @@ class MovingBananas:
         For all that is random.
     every
         Records between two throws.
+    first
+        Records before the first throw; as many as between any two if None.
 
     Examples
     --------
@@ -41,8 +43,10 @@ class MovingBananas:
     name = "moving bananas"
     ended = False
 
-    def __init__(self, seed: int = 0, every: int = 48_000) -> None:
+    def __init__(self, seed: int = 0, every: int = 48_000, first: int | None = None) -> None:
         self.seed, self.every = seed, every
+        #: How much of its way the pair has behind it when the stream begins.
+        self._ahead = 0 if first is None else every - min(first, every)
         self._next = 0
 
     @property
@@ -74,7 +78,7 @@ class MovingBananas:
         along, noise = np.pi * chance.random(_BLOCK), _NOISE * chance.normal(size=(_BLOCK, 2))
         upper = np.stack([np.cos(along) - 0.5, np.sin(along) - 0.25], axis=1)
         place = np.where(codes[:, None] == 0, upper, -upper) + noise
-        throws, since = np.divmod(block * _BLOCK + np.arange(_BLOCK), self.every)
+        throws, since = np.divmod(self._ahead + block * _BLOCK + np.arange(_BLOCK), self.every)
         angle, start = np.empty(_BLOCK), np.empty((_BLOCK, 2))
         for throw in np.unique(throws):
             angle[throws == throw], start[throws == throw] = self._thrown(int(throw))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle, islice
 from typing import NamedTuple
 
 from stream_llsvm.connectors.base import Source
@@ -13,14 +14,21 @@ _AGAIN = "over and over, so from the second round on it is no news"
 
 
 class Stream(NamedTuple):
-    """A stream: what it is, and how to make it from a seed and the records between two changes."""
+    """A stream: what it is, and how to make it.
+
+    ``make`` takes a seed, the records before the first sudden change, and those between two.
+    """
 
     about: str
-    make: Callable[[int, int], Source]
+    make: Callable[[int, int, int], Source]
 
 
-def _bundled(name: str, of_river: str) -> Callable[[int, int], Source]:
-    def make(seed: int, every: int) -> Source:
+def _bananas(seed: int, first: int, every: int) -> Source:
+    return MovingBananas(seed, every, first)
+
+
+def _bundled(name: str, of_river: str) -> Callable[[int, int, int], Source]:
+    def make(seed: int, first: int, every: int) -> Source:
         from river import datasets
 
         return PairSource(name, getattr(datasets, of_river), loop=True)
@@ -28,46 +36,45 @@ def _bundled(name: str, of_river: str) -> Callable[[int, int], Source]:
     return make
 
 
-def alternating(concepts: list[Iterable[Pair]], every: int) -> Iterator[Pair]:
-    """Yield from endless streams in turn, so many from each."""
+def alternating(concepts: list[Iterable[Pair]], first: int, every: int) -> Iterator[Pair]:
+    """Yield from endless streams in turn: ``first`` from the first one, then so many from each."""
     endless = [iter(concept) for concept in concepts]
-    while True:
-        for one in endless:
-            for _ in range(every):
-                yield next(one)
+    yield from islice(endless[0], first)
+    for one in cycle([*endless[1:], endless[0]]):
+        yield from islice(one, every)
 
 
-def _sea(seed: int, every: int) -> Source:
+def _sea(seed: int, first: int, every: int) -> Source:
     from river.datasets import synth
 
     def make() -> Iterator[Pair]:
         variants = [synth.SEA(variant, noise=0.05, seed=seed + variant) for variant in range(4)]
-        return alternating(list(variants), every)
+        return alternating(list(variants), first, every)
 
     return PairSource("sea", make, loop=False)
 
 
-def _agrawal(seed: int, every: int) -> Source:
+def _agrawal(seed: int, first: int, every: int) -> Source:
     from river.datasets import synth
 
     def make() -> Iterator[Pair]:
         functions = [synth.Agrawal(f, seed=seed + f, perturbation=0.05) for f in range(10)]
-        return alternating(list(functions), every)
+        return alternating(list(functions), first, every)
 
     return PairSource("agrawal", make, loop=False)
 
 
-def _led(seed: int, every: int) -> Source:
+def _led(seed: int, first: int, every: int) -> Source:
     from river.datasets import synth
 
     def make() -> Iterator[Pair]:
         swapped = [synth.LEDDrift(seed, 0.1, True, n_drift_features=n) for n in (0, 3, 5, 7)]
-        return alternating(list(swapped), every)
+        return alternating(list(swapped), first, every)
 
     return PairSource("led", make, loop=False)
 
 
-def _rbf(seed: int, every: int) -> Source:
+def _rbf(seed: int, first: int, every: int) -> Source:
     from river.datasets import synth
 
     def make() -> Iterable[Pair]:
@@ -80,7 +87,7 @@ def _rbf(seed: int, every: int) -> Source:
     return PairSource("rbf", make, loop=False)
 
 
-def _hyperplane(seed: int, every: int) -> Source:
+def _hyperplane(seed: int, first: int, every: int) -> Source:
     from river.datasets import synth
 
     def make() -> Iterable[Pair]:
@@ -91,7 +98,7 @@ def _hyperplane(seed: int, every: int) -> Source:
 
 
 STREAMS: dict[str, Stream] = {
-    "bananas": Stream("two bananas that drift, turn, and are thrown about", MovingBananas),
+    "bananas": Stream("two bananas that drift, turn, and are thrown about", _bananas),
     "segments": Stream(
         f"river's ImageSegments: 2,310 records, {_AGAIN}", _bundled("segments", "ImageSegments")
     ),

@@ -94,3 +94,58 @@ def test_what_a_detector_is_shown_again_is_bounded() -> None:
     assert again.payload()["errors"].tolist() == kept["errors"].tolist()
     detector: Any = again.detector
     assert 0 < detector.width <= 65_536
+
+
+class Wobbling(base.DriftDetector):
+    """A detector that sees a change at every 50th error, up and down in turn."""
+
+    estimation = 0.5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._n = 0
+
+    def update(self, x: float) -> None:
+        """Take an error, or none."""
+        self._n += 1
+        self._drift_detected = self._n % 50 == 0
+        if self._drift_detected:
+            self.estimation = 0.5 + 0.1 * (self._n // 50 % 2)
+
+
+def crashed(seed: int, crash: float) -> list[float]:
+    """Return errors that are few, rise to this share, and are few again."""
+    rng = np.random.default_rng(seed)
+    shares = np.repeat([0.04, crash, 0.04], [3_000, 1_500, 3_000])
+    return (rng.random(len(shares)) < shares).astype(float).tolist()
+
+
+def watched(
+    detector: base.DriftDetector, errors: list[float], batch: int
+) -> list[tuple[int, bool]]:
+    watch = Drift(detector)
+    return [
+        (first + n, worse)
+        for first in range(0, len(errors), batch)
+        for n, worse in watch.update(errors[first : first + batch])
+    ]
+
+
+@pytest.mark.parametrize("crash", [0.3, 0.9])
+@pytest.mark.parametrize("batch", [50, 1_000])
+def test_errors_have_fallen_only_when_they_are_few_again(crash: float, batch: int) -> None:
+    for seed in range(3):
+        errors = crashed(seed, crash)
+        told = watched(drift.ADWIN(), errors, batch)
+        assert any(worse for n, worse in told if 3_000 <= n < 3_300), "a rise is told"
+        assert all(worse for n, worse in told if n < 4_500), "no fall before it, or amid the crash"
+        assert [worse for n, worse in told if n >= 4_500].count(False) == 1, "its end is told once"
+
+
+def test_wobbles_amid_a_crash_are_no_recovery() -> None:
+    errors = crashed(0, 0.9)
+    wobbles = [n for n, worse in changes(Wobbling(), errors) if not worse]
+    assert any(3_200 <= n < 4_500 for n in wobbles), "the detector alone sees falls there"
+    told = watched(Wobbling(), errors, 1_000)
+    assert all(worse for n, worse in told if 3_200 <= n < 4_500)
+    assert any(not worse for n, worse in told if n >= 4_500)

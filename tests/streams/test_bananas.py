@@ -44,6 +44,18 @@ def test_it_goes_on_from_any_position() -> None:
     assert len(source.poll(50, 0.0)) > 0
 
 
+def test_the_first_throw_may_come_sooner() -> None:
+    for first in (1_000, 2_500):
+        values, labels = taken(MovingBananas(seed=2, every=10_000, first=first), 4_000, 500)
+        ripe = np.array(labels) == "ripe"
+        middles = [values[at : at + 200][ripe[at : at + 200]].mean(axis=0) for at in (0, 200)]
+        assert np.linalg.norm(middles[1] - middles[0]) < 0.4
+        before, after = (
+            values[at : at + 200][ripe[at : at + 200]].mean(axis=0) for at in (first - 200, first)
+        )
+        assert np.linalg.norm(after - before) > 0.8
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_throw_is_a_change_and_the_drift_is_slow(seed: int) -> None:
     """What was learned holds for a while, and no longer after the throw."""

@@ -21,14 +21,14 @@ def some(source: Source, n: int) -> list[tuple[dict[str, float], object]]:
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_can_be_learned_and_repeated(name: str) -> None:
     make = STREAMS[name].make
-    assert some(make(3, 200), 600) == some(make(3, 200), 600)
-    source = make(3, 200)
+    assert some(make(3, 150, 200), 600) == some(make(3, 150, 200), 600)
+    source = make(3, 150, 200)
     some(source, 250)
     kept = source.position
     expected = some(source, 50)
     source.seek(kept)
     assert some(source, 50) == expected
-    report = Engine(make(3, 5_000), SAPLClassifier()).run(3_000)
+    report = Engine(make(3, 5_000, 5_000), SAPLClassifier()).run(3_000)
     scores = report["scores"]["cumulative"]
     assert report["learned"] >= 3_000
     assert scores["accuracy"] > scores["majority"] + 0.05
@@ -36,6 +36,6 @@ def test_a_stream_can_be_learned_and_repeated(name: str) -> None:
 
 def test_concepts_take_turns() -> None:
     one, two = ([({"a": float(i)}, label) for i in range(50)] for label in "ab")
-    taken = alternating([one, two], 3)
-    labels = [next(taken)[1] for _ in range(9)]
-    assert "".join(map(str, labels)) == "aaabbbaaa"
+    taken = alternating([one, two], 2, 3)
+    labels = [next(taken)[1] for _ in range(11)]
+    assert "".join(map(str, labels)) == "aabbbaaabbb"
