@@ -79,7 +79,7 @@ def test_what_is_drawn_is_also_said(page: Page) -> None:
     # The same numbers as in the chart: the newest accuracy is also the first of its table.
     accuracy = next(one for one in said if one.startswith("Accuracy over time"))
     newest = page.locator("#scores tbody td").first.inner_text().rstrip("%")
-    assert f"latest: now {round(float(newest))}%" in accuracy
+    assert f"windowed: now {float(newest):.1f}%" in accuracy
     for canvas in page.locator("canvas:visible").all():
         alone = canvas.evaluate(
             "(node) => node.closest('[role=img], [role=application], [aria-hidden=true]') === null"

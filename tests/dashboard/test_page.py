@@ -154,7 +154,7 @@ def test_without_labels_each_panel_says_what_it_waits_for(browser: Browser) -> N
     with replaying() as server, opened(browser, server.address) as (page, faults):
         expect(page.locator("#state-word")).to_have_text("Connecting")
         shown(server, page, run.frame(8, lag=None))
-        for panel in ("accuracy", "confusion", "map", "why", "members", "labels"):
+        for panel in ("accuracy", "confusion", "map", "why", "members"):
             assert page.locator(f"#{panel} > .none").is_visible(), panel
             assert not page.locator(f"#{panel} > .body").is_visible(), panel
         expect(page.locator("#accuracy")).to_contain_text("No label has come yet")
@@ -190,7 +190,7 @@ def test_a_new_class_is_marked(browser: Browser) -> None:
         frame = run.frame(100)
         frame["confusion"]["since"] = [0, 9_500]
         shown(server, page, frame)
-        assert page.locator("#classes tbody tr").nth(1).inner_text().startswith("young (new)")
+        assert page.locator("#classes tbody th").nth(1).text_content() == "young (new)"
         assert "new" not in page.locator("#classes tbody tr").nth(0).inner_text()
 
 

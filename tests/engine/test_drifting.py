@@ -117,7 +117,8 @@ def crashed(seed: int, crash: float) -> list[float]:
     """Return errors that are few, rise to this share, and are few again."""
     rng = np.random.default_rng(seed)
     shares = np.repeat([0.04, crash, 0.04], [3_000, 1_500, 3_000])
-    return (rng.random(len(shares)) < shares).astype(float).tolist()
+    errors: list[float] = (rng.random(len(shares)) < shares).astype(float).tolist()
+    return errors
 
 
 def watched(

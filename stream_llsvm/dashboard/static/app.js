@@ -80,6 +80,8 @@ class Page {
       }
       const told = this.frame;
       if (!told) return;
+      // Once the model is seen, a panel that has nothing to show never will have.
+      mark(document.body, "data-model", this.model ? "seen" : null);
       mark(document.body, "data-frame", told.id);
       mark(document.body, "data-time", told.time);
       mark(document.body, "data-frames", this.frames);
@@ -96,6 +98,10 @@ page.panels = [statusPanel, accuracyPanel, confusionPanel, speedPanel, mapPanel,
 segments(byId("range"), "range", page.range, (range) => {
   page.range = range;
   page.redraw();
+});
+byId("names").addEventListener("click", () => {
+  const whole = document.documentElement.toggleAttribute("data-whole-names");
+  mark(byId("names"), "aria-pressed", String(whole));
 });
 document.addEventListener("themechange", () => page.redraw());
 

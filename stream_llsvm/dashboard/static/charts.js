@@ -2,7 +2,7 @@
 
 /* global uPlot */
 import { el, fill, mark, say } from "page/dom.js";
-import { clock, compact } from "page/numbers.js";
+import { brief, clock, compact } from "page/numbers.js";
 import { colour } from "page/palette.js";
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
@@ -11,10 +11,10 @@ const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", 
 export class LineChart {
   /**
    * series: [{name, colour: () => text, width, dash, fill, hidden}]; form: a value as text;
-   * bounds: (low, high) => [low, high] of the vertical axis.
+   * bounds: (low, high) => [low, high] of the vertical axis. Where `limits` are set, they are its.
    */
   constructor(box, { series, form, bounds, height = 150, label, log = false }) {
-    Object.assign(this, { box, series, form, height, label, log, marks: [], axis: "records" });
+    Object.assign(this, { box, series, form, height, label, log, marks: [], axis: "records", limits: null });
     this.range = [0, 1];
     this.bounds = bounds ?? (log ? ofDecades : fromZero);
     this.hovered = null;
@@ -86,7 +86,7 @@ export class LineChart {
         padding: [10, 18, 0, 0],
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-        scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.bounds(low, high) } },
+        scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.limits ?? this.bounds(low, high) } },
         axes: [
           { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
             values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
@@ -185,10 +185,12 @@ export class Legend {
       dash.style.setProperty("border-top-style", one.dash ? "dashed" : "solid");
       dash.style.setProperty("border-top-width", `${Math.max(2, one.width ?? 1.5)}px`);
       mark(entries[i], "aria-pressed", String(!one.hidden));
-      mark(entries[i], "title", one.told ?? one.name);
-      say(name, one.name);
+      mark(entries[i], "title", `${one.told ?? one.name}. ${one.hidden ? "Show it" : "Hide it"}`);
+      say(name, brief(one.name, 28));
       const all = this.latest[i] ?? [];
-      say(value, this.form(all[hovered ?? all.length - 1] ?? null));
+      const now = all[hovered ?? all.length - 1] ?? null;
+      const below = now !== null && this.chart.limits && now < this.chart.limits[0];
+      say(value, one.hidden ? "off" : `${this.form(now)}${below ? " \u2193" : ""}`);
     });
   }
 }
@@ -213,11 +215,24 @@ export function ofDecades(low, high) {
 /** Of an axis' steps only the powers of ten. */
 const decades = (_, steps) => steps.map((v) => (Math.abs(Math.log10(v) % 1) < 1e-6 ? v : null));
 
-/** Bounds of shares, on steps that do not jump with every value. */
-export function ofShares(low, high) {
-  if (low === null || high === null) return [0, 1];
-  const step = high - low > 0.4 ? 0.2 : 0.1;
-  const least = Math.floor((low - 0.005) / step) * step;
-  const from = low >= 0 ? Math.max(0, least) : least;
-  return [from, Math.min(1, Math.max(from + step, Math.ceil((high + 0.005) / step) * step)) + 0.002];
+/**
+ * Bounds of shares, as close as what is told can be seen: all that was lately, and almost all of
+ * what was before, so that a beginning does not press the rest flat. They stay while they fit.
+ */
+export function closeUp(lines, before) {
+  const known = lines.flatMap((line) => line.filter(Number.isFinite)).sort((a, b) => a - b);
+  if (!known.length) return before;
+  const lately = lines.flatMap((line) => line.slice(-Math.ceil(line.length / 5)).filter(Number.isFinite));
+  const low = Math.min(known[Math.floor(known.length * 0.05)], ...lately);
+  const high = known.at(-1);
+  const span = Math.max(high - low, CLOSEST);
+  const wide = before[1] - before[0];
+  if (low >= before[0] && high <= before[1] && wide < 2.2 * span) return before;
+  const step = STEPS.find((one) => span / one <= 8) ?? 0.2;
+  const top = Math.min(1, Math.ceil((high + 0.1 * span) / step) * step);
+  const foot = Math.floor((Math.min(low, top - span) - 0.1 * span) / step) * step;
+  return [low >= 0 ? Math.max(0, foot) : foot, top + 0.002];
 }
+
+const CLOSEST = 0.04; // what is nearer is noise
+const STEPS = [0.01, 0.02, 0.05, 0.1];

@@ -1,5 +1,10 @@
 // Small tools for the document. What came from a stream only ever becomes text.
 
+import { harmless } from "page/numbers.js";
+
+const END = 8; // characters of a name that are always shown: what is at its end tells names apart
+const LONG = 18; // from here on a name may be cut
+
 /** Find an element by its id. */
 export const byId = (id) => document.getElementById(id);
 
@@ -37,6 +42,21 @@ export function fill(parent, count, make) {
   return parent.children;
 }
 
+/**
+ * Show a name that may be long, and what is `after` it. Where there is no room the name's middle is
+ * left out, never its end or what is after it; the button "Full names" lets all names wrap instead.
+ */
+export function named(node, text, after = "") {
+  const all = [...harmless(text)];
+  const cut = all.length > LONG ? all.length - END : all.length;
+  const box = node.firstElementChild ?? el("span", { class: "name" }, el("span"), el("span"), el("span"));
+  if (!box.parentElement) node.replaceChildren(box);
+  [all.slice(0, cut).join(""), all.slice(cut).join(""), after].forEach((part, i) => say(box.children[i], part));
+  mark(node, "title", `${text}${after}`);
+  if (cut < all.length) mark(document.body, "data-long", "yes");
+  return node;
+}
+
 /** Show or hide. */
 export function shown(node, yes) {
   if (node.hidden === yes) node.hidden = !yes;
@@ -62,7 +82,7 @@ export function segments(group, name, chosen, changed) {
   press(chosen);
 }
 
-/** Fill a table: names above, and rows of cells, each text or {text, head, class, style, title}. */
+/** Fill a table: names above, and rows of cells, each text or {text, name, head, class, title}. */
 export function table(node, caption, names, rows) {
   if (!node.tHead) {
     node.append(el("caption", { class: "unseen" }, caption), el("thead", {}, el("tr")), el("tbody"));
@@ -84,9 +104,10 @@ export function cell(node, value) {
   if (given.bar !== undefined) {
     const track = fill(node, 1, () => el("span", { class: "track" }, el("span")))[0];
     bar(track, given.bar, given);
-  } else say(node, given.text);
+  } else if (given.name !== undefined) named(node, given.name, given.after);
+  else say(node, given.text);
   mark(node, "class", given.class);
-  mark(node, "title", given.title);
+  if (given.name === undefined) mark(node, "title", given.title);
   for (const name of ["--share", "--swatch"]) {
     if (given[name] !== undefined) style(node, name, String(given[name]));
   }

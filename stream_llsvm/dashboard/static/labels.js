@@ -1,6 +1,6 @@
 // Labels that come after their records: how many are waited for, and how late they were.
 
-import { byId, el, empty, fill, say, shown, table } from "page/dom.js";
+import { byId, el, fill, say, shown, table } from "page/dom.js";
 import { count, span } from "page/numbers.js";
 
 const FACTS = [
@@ -8,7 +8,7 @@ const FACTS = [
   ["matched", "Matched", "learned when it came"],
   ["expired", "Expired", "given up: it took too long"],
   ["orphaned", "Orphaned", "labels of no known record"],
-  ["duplicated", "Repeated", "labels that came again"],
+  ["duplicated", "Duplicated", "labels that came again"],
 ];
 
 /** Draw what is known of late labels. */
@@ -16,7 +16,7 @@ export function labelsPanel(page) {
   const panel = byId("labels");
   return () => {
     const told = page.frame?.labels;
-    empty(panel, !told);
+    shown(panel, Boolean(told)); // where labels come with their records none is waited for
     if (!told) return;
     const facts = FACTS.filter(([key]) => told[key] !== undefined && told[key] !== null);
     const boxes = fill(byId("label-facts"), facts.length, () =>

@@ -1,7 +1,7 @@
-// What happened, newest first, and the first records that were refused.
+// Events, newest first, and the first records that were rejected.
 
 import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
-import { brief, clock, count, tail } from "page/numbers.js";
+import { brief, clock, count, harmless } from "page/numbers.js";
 
 const MOST = 100;
 const KINDS = { drift: "bad", "checkpoint failed": "bad", better: "good", recovering: "bad", reconnected: "good", failed: "bad" };
@@ -20,14 +20,14 @@ export function logPanel(page) {
       say(tag, brief(event.kind));
       mark(lines[i], "data-gathered", event.before || null);
       const more = event.before ? `, and ${count(event.before)} before it` : "";
-      mark(say(text, event.text + more), "title", event.text);
+      say(text, harmless(event.text) + more);
       say(at, `record ${count(event.record)}`);
     });
     const letters = page.frame?.dead_letters ?? [];
-    shown(byId("letters-body"), letters.length > 0);
-    table(byId("letters"), "Refused records", ["Where", "Reason", "Detail"],
+    shown(byId("rejected"), letters.length > 0);
+    table(byId("letters"), "Rejected records", ["Where", "Reason", "Detail"],
       letters.slice(0, MOST).map((letter) => [
-        { text: tail(letter.place, 40), title: letter.place, head: true },
+        { name: letter.place, head: true },
         { text: letter.reason, title: letter.reason }, { text: letter.detail, title: letter.detail }]));
   };
 }

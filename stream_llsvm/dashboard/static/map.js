@@ -1,7 +1,7 @@
 // The anchors on a plane, with the latest records and, where two features are all, the decisions.
 
-import { byId, el, empty, fill, mark, say, style, table } from "page/dom.js";
-import { brief, fixed, percent, short, signed } from "page/numbers.js";
+import { byId, el, empty, fill, mark, named, say, style, table } from "page/dom.js";
+import { brief, fixed, inOrder, percent, short, signed } from "page/numbers.js";
 import { classColour, classShape, colour, rgb, shape } from "page/palette.js";
 
 const MARGIN = { left: 44, right: 12, top: 12, bottom: 30 };
@@ -74,8 +74,8 @@ function swatches(classes) {
   const some = Math.min(classes.length, SWATCHES);
   const more = classes.length - some;
   const items = fill(byId("map-classes"), some + (more > 0 ? 1 : 0), () => el("li", {}, el("canvas", { width: 28, height: 28, "aria-hidden": "true" }), el("span")));
-  for (let i = 0; i < some; i++) {
-    const [icon, name] = items[i].children;
+  inOrder(classes).slice(0, some).forEach((i, at) => {
+    const [icon, name] = items[at].children;
     const key = `${classColour(i)} ${i}`;
     if (icon.dataset.key !== key) {
       icon.dataset.key = key;
@@ -86,8 +86,8 @@ function swatches(classes) {
       pen.fill();
     }
     icon.hidden = false;
-    mark(say(name, brief(classes[i])), "title", classes[i]);
-  }
+    named(name, classes[i]);
+  });
   if (more > 0) {
     items[some].children[0].hidden = true;
     say(items[some].children[1], `and ${more} more`);
@@ -275,7 +275,7 @@ function told(node, map, spot, page) {
   const most = Math.max(1e-12, ...all.map(([, value]) => Math.abs(value)));
   weights.hidden = false;
   table(weights, "Weights of the anchor", ["Feature", "", "Weight"], all.map(([feature, value]) => [
-    { text: brief(feature), head: true, title: feature },
+    { name: feature, head: true },
     { bar: value / most, both: true, class: `wide ${value < 0 ? "minus" : "plus"}` },
     signed(value)]));
   mark(node, "data-anchor", fixed(one.id, 0));

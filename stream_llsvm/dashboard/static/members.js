@@ -81,9 +81,9 @@ function ofSteps(page, member, i) {
 }
 
 function mixtureTable(mixture) {
-  table(byId("mixture"), "Members", ["Member", "Weight", "", { text: "Alone", title: "Its accuracy if it decided alone" }, { text: "Log loss", title: "Of the member alone: less is better" }, { text: "Worth", title: "How much worse the whole would be without it" }],
+  table(byId("mixture"), "Members", ["Member", "Weight", "", { text: "Accuracy", title: "Of the member if it decided alone" }, { text: "Log loss", title: "Of the member alone: less is better" }, { text: "Worth", title: "How much worse the whole would be without it" }],
     mixture.map((member, i) => [
-      { text: brief(member.name, 28), head: true, title: member.name, class: `swatch${member.awake === false ? " asleep" : ""}`, "--swatch": classColour(i) },
+      { name: member.name, head: true, class: `swatch${member.awake === false ? " asleep" : ""}`, "--swatch": classColour(i) },
       percent(member.weight),
       { bar: member.weight ?? 0, colour: classColour(i), class: "wide" },
       member.awake === false ? "asleep" : percent(member.accuracy),
@@ -98,7 +98,7 @@ function relevance(all) {
   const most = Math.max(1e-12, ...all.map(([, value]) => Math.abs(value)));
   table(byId("relevance"), "Relevance of features", ["Feature", "", "Relevance"],
     all.slice(0, 30).map(([name, value]) => [
-      { text: brief(name), head: true, title: name },
+      { name, head: true },
       { bar: value / most, class: "wide" },
       short(value),
     ]));

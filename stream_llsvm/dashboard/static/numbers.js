@@ -75,17 +75,34 @@ export function bytes(value) {
   return value < 1e6 ? `${trim(value / 1e3)} kB` : `${trim(value / 1e6)} MB`;
 }
 
-/** The first characters of a name that may be long; nothing in it turns the text around it. */
+/** A name that may be long, in few characters: its middle is left out. */
 export function brief(name, most = 24) {
+  const all = [...harmless(name)];
+  if (all.length <= most) return all.join("");
+  const end = Math.floor((most - 1) / 2);
+  return `${all.slice(0, most - 1 - end).join("")}\u2026${all.slice(all.length - end).join("")}`;
+}
+
+/** All of a name; nothing in it turns the text around it. */
+export function harmless(name) {
   const plain = String(name).replace(/[\u202a-\u202e\u2066-\u2069]/g, "");
-  if (!plain.trim()) return "(no name)";
-  const all = [...plain];
-  return all.length <= most ? plain : `${all.slice(0, most - 1).join("")}\u2026`;
+  return plain.trim() ? plain : "(no name)";
+}
+
+const ORDER = new Intl.Collator("en", { numeric: true });
+
+/** The places of names in the order in which people look for them: 2 before 10, a before B. */
+export function inOrder(names) {
+  const places = names.map((_, i) => i);
+  const values = names.map((name) => (String(name).trim() ? Number(name) : NaN));
+  return values.every(Number.isFinite)
+    ? places.sort((a, b) => values[a] - values[b])
+    : places.sort((a, b) => ORDER.compare(String(names[a]), String(names[b])));
 }
 
 /** The last characters of a place that may be long: what is at its end tells most. */
 export function tail(name, most = 30) {
-  const all = [...brief(name, Infinity)];
+  const all = [...harmless(name)];
   return all.length <= most ? all.join("") : `\u2026${all.slice(1 - most).join("")}`;
 }
 

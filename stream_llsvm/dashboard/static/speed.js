@@ -2,7 +2,7 @@
 
 import { LineChart } from "page/charts.js";
 import { byId, empty, say, shown, table } from "page/dom.js";
-import { brief, compact, count, seconds } from "page/numbers.js";
+import { compact, count, seconds } from "page/numbers.js";
 import { colour } from "page/palette.js";
 
 const QUANTILES = ["p50", "p95", "p99"];
@@ -26,12 +26,12 @@ export function speedPanel(page) {
     ],
     form: seconds,
     log: true,
-    label: "Seconds that a record waits for its answer over time. The table below has the numbers.",
+    label: "Latency over time: seconds that a record waits for its prediction. The table below has the numbers.",
   });
   const lag = new LineChart(byId("lag-chart"), {
     series: [{ name: "records behind", colour: () => colour("--accent"), fill: tint }],
     form: compact,
-    label: "Records behind the stream over time.",
+    label: "Lag over time: records behind the stream's end.",
   });
   return () => {
     const none = !page.points.length || !page.frame?.status?.records;
@@ -43,8 +43,8 @@ export function speedPanel(page) {
     rate.draw(view, [of("rate")]);
     latency.draw(view, QUANTILES.map((q) => of(`predict_${q}`)));
     const now = page.points.point(page.points.length - 1);
-    table(byId("latency"), "Seconds", ["", "half below", "95% below", "99% below"],
-      [["predict", "to the answer"], ["learn", "to learn one"]].map(([kind, name]) => [
+    table(byId("latency"), "Seconds", ["", { text: "p50", title: "Half of the records took less" }, { text: "p95", title: "95% of the records took less" }, { text: "p99", title: "99% of the records took less" }],
+      [["predict", "predict"], ["learn", "learn"]].map(([kind, name]) => [
         { text: name, head: true },
         ...QUANTILES.map((q) => seconds(now[`${kind}_${q}`])),
       ]));
@@ -56,12 +56,11 @@ function behind(page, view, of, chart) {
   const each = Object.entries(page.frame.lag ?? {}).sort((a, b) => b[1] - a[1]);
   const total = page.frame.status.lag;
   const told = total !== null && total !== undefined;
-  shown(byId("lag-none"), !told);
-  shown(byId("lag-body"), told);
+  shown(byId("lag"), told);
   say(byId("lag-now"), told ? count(total) : "");
   if (!told) return;
   chart.draw(view, [of("lag")]);
-  table(byId("lags"), "Lag of each partition", ["Partition", "Records behind"],
+  table(byId("lags"), "Lag of each partition", ["Partition", "Lag"],
     each.slice(0, MOST_PARTITIONS).map(([name, n]) => [
-      { text: brief(name, 40), head: true, title: name }, count(n)]));
+      { name, head: true }, count(n)]));
 }

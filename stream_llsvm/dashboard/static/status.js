@@ -61,22 +61,38 @@ function told(page, status) {
   return { state: status.state, since: status.since, trouble };
 }
 
+const FEW = 100; // labelled records before accuracy is judged
+const FALLEN = 0.05; // below its mean that is worth a colour
+
+/** Whether the accuracy is as it should be: a class for its colour, and what it is held against. */
+function judged(scores, status) {
+  const { accuracy, majority, no_change: same } = scores?.windowed ?? {};
+  const usual = `majority baseline ${percent(majority)}`;
+  if (!(status.learned >= FEW)) return ["", usual];
+  if (accuracy < majority) return ["bad", `below the majority baseline, ${percent(majority)}`];
+  if (accuracy < same) return ["bad", `below the no-change baseline, ${percent(same)}`];
+  const mean = scores.cumulative?.accuracy;
+  if (accuracy < mean - FALLEN) return ["warn", `below its mean, ${percent(mean)}`];
+  return ["", usual];
+}
+
 function glance(page, status) {
   const { scores, window: size } = page.frame;
   const accuracy = scores?.windowed?.accuracy ?? null;
-  const majority = scores?.windowed?.majority ?? null;
+  const [good, compared] = judged(scores, status);
+  const behind = status.lag ?? null;
   const kept = status.checkpoint;
   const reasons = Object.entries(status.reasons ?? {});
   const facts = [
-    ["Accuracy", percent(accuracy), accuracy === null ? "no label yet" : `last ${count(size)}; majority ${percent(majority)}`, "lead"],
+    ["Accuracy", percent(accuracy), accuracy === null ? "no label yet" : `last ${count(size)}; ${compared}`, `lead ${good}`],
     ["Records", count(status.records), `${count(status.learned)} learned`],
-    ["Speed", `${compact(status.rate)}/s`, "records per second"],
-    ["Behind", status.lag === null || status.lag === undefined ? "\u2013" : count(status.lag), status.lag === null || status.lag === undefined ? "not told" : "records waiting"],
-    ["Refused", count(status.rejected), reasons.length ? reasons.map(([why, n]) => `${count(n)} ${why}`).join(", ") : "none so far", status.rejected ? "warn" : ""],
-    ["Checkpoint", kept ? `${span(page.now() - kept.time)} ago` : "\u2013",
-      kept ? (kept.failed ? "the latest could not be written" : `number ${count(kept.number)} at ${compact(kept.record)}`) : "none in this run", kept?.failed ? "bad" : ""],
+    ["Rate", `${compact(status.rate)}/s`, "records per second"],
+    ...(behind === null ? [] : [["Lag", count(behind), "records behind"]]),
+    ["Rejected", count(status.rejected), reasons.length ? reasons.map(([why, n]) => `${count(n)} ${why}`).join(", ") : "none so far", status.rejected ? "warn" : ""],
+    ...(kept ? [["Checkpoint", `${span(page.now() - kept.time)} ago`,
+      kept.failed ? "the latest could not be written" : `number ${count(kept.number)} at ${compact(kept.record)}`, kept.failed ? "bad" : ""]] : []),
     ["Drift alarms", count(status.drifts), "times errors rose"],
-    ["Shape", `${compact(status.features)} \u00d7 ${compact(status.classes)}`, "features \u00d7 classes"],
+    ["Features", compact(status.features), `${compact(status.classes)} ${status.classes === 1 ? "class" : "classes"}`],
   ];
   const boxes = fill(byId("glance"), facts.length, () => el("div", {}, el("dt"), el("dd", { class: "big" }), el("dd", { class: "small" })));
   facts.forEach(([name, value, below, kind], i) => {

@@ -23,7 +23,7 @@ export function tellWhy(box, why) {
   const votes = (why.voters ?? []).slice(0, 5);
   shown(voters, votes.length > 0);
   table(voters, "Remembered records that voted", ["Remembered", "Records ago", "Distance", "Vote"],
-    votes.map((vote) => [{ text: brief(vote.label), head: true, title: vote.label },
+    votes.map((vote) => [{ name: vote.label, head: true },
       count(vote.age), short(vote.distance), percent(vote.share, 0)]));
 }
 
@@ -31,12 +31,12 @@ function parts(node, why) {
   const values = new Map(why.values ?? []);
   const all = [...(why.contributions ?? [])].map(([name, part]) => ({
     name, part, value: values.has(name) ? ` = ${short(values.get(name))}` : "" }));
-  if (why.rest) all.push({ name: "all other features", part: why.rest, value: "" });
-  if (why.memory) all.push({ name: "remembered records", part: why.memory, value: "" });
-  if (why.bias) all.push({ name: "without any feature", part: why.bias, value: "" });
+  if (why.rest) all.push({ name: "all other features", part: why.rest, own: true });
+  if (why.memory) all.push({ name: "remembered records", part: why.memory, own: true });
+  if (why.bias) all.push({ name: "without any feature", part: why.bias, own: true });
   const most = Math.max(1e-12, ...all.map(({ part }) => Math.abs(part)));
-  table(node, "Parts of the score", ["Part", "", "Adds"], all.map(({ name, part, value }) => [
-    { text: `${brief(name)}${value}`, head: true, title: name },
+  table(node, "Parts of the score", ["Part", "", "Adds"], all.map(({ name, part, value, own }) => [
+    { ...(own ? { text: name } : { name, after: value }), head: true },
     { bar: part / most, both: true, class: `wide ${part < 0 ? "minus" : "plus"}` },
     signed(part)]));
   mark(node, "data-parts", all.length);
