@@ -40,11 +40,11 @@ class Demo:
         assert self.process.stdout is not None
         self.about = self.process.stdout.readline()
         found = ADDRESS.search(self.process.stdout.readline())
-        assert found is not None, self.process.communicate(timeout=60)
+        assert found is not None, self.process.communicate(timeout=120)
         self.address, self.port = found.group(), int(found.group(1))
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(self.address + path, timeout=10) as answer:
+        with urllib.request.urlopen(self.address + path, timeout=60) as answer:
             return json.load(answer)
 
     def snapshot(self) -> Any:
@@ -60,7 +60,7 @@ class Demo:
 
     def end(self, number: signal.Signals) -> tuple[int, str, str]:
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=60)
+        out, err = self.process.communicate(timeout=120)
         return self.process.returncode, out, err
 
 
@@ -71,7 +71,7 @@ def demo(*arguments: object) -> Iterator[Demo]:
         yield running
     finally:
         running.process.kill()
-        running.process.communicate(timeout=60)
+        running.process.communicate(timeout=120)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
@@ -86,7 +86,7 @@ def test_it_shows_a_run_until_it_is_stopped(number: signal.Signals, code: int) -
         before = running.records()
         wait_for(lambda: running.records() > before + 300)
         assert running.get("healthz")["ok"]
-        with urllib.request.urlopen(running.address, timeout=10) as page:
+        with urllib.request.urlopen(running.address, timeout=60) as page:
             assert b"<title>" in page.read()
         status, out, err = running.end(number)
         assert status == code, err
@@ -119,7 +119,7 @@ def test_the_pace_is_kept() -> None:
         begin, before = time.monotonic(), running.records()
         wait_for(lambda: running.records() >= before + 600)
         # Three seconds, less the one that may be caught up with, and the age of what was shown.
-        assert 1.5 < time.monotonic() - begin < 15.0
+        assert 1.5 < time.monotonic() - begin < 60.0
 
 
 def test_a_taken_port_is_passed_over() -> None:
@@ -130,7 +130,7 @@ def test_a_taken_port_is_passed_over() -> None:
             assert port < running.port <= port + 20
         finally:
             running.process.kill()
-            running.process.communicate(timeout=60)
+            running.process.communicate(timeout=120)
 
 
 def test_a_file_is_learned_once_and_the_page_stays(data: Path) -> None:
@@ -167,7 +167,7 @@ def test_the_page_is_opened_in_the_users_browser(
         assert opened.read_text().strip() == running.address
     finally:
         running.process.kill()
-        running.process.communicate(timeout=60)
+        running.process.communicate(timeout=120)
 
 
 @pytest.mark.parametrize("broken", ["/does/not/exist", ""])

@@ -176,7 +176,7 @@ def test_numbers_of_any_size_are_answered(run: Live) -> None:
 def raw(run: Live, head: bytes, *parts: bytes, pause: float = 0.0) -> bytes:
     """Send bytes piece by piece; return all that comes back."""
     where = urlsplit(run.page.address)
-    with socket.create_connection((where.hostname or "", where.port or 0), timeout=30) as client:
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=60) as client:
         client.sendall(head)
         try:
             for part in parts:
@@ -220,7 +220,7 @@ def test_what_all_bodies_hold_together_is_bounded(
 
     def refused_beside_another() -> bool:
         address = where.hostname or "", where.port or 0
-        with socket.create_connection(address, timeout=30) as client:
+        with socket.create_connection(address, timeout=60) as client:
             client.sendall(HEAD + b"Content-Length: 90001\r\n\r\n" + b" " * 90_000)
             refused = run.post("/api/predict", " " * 20_000).status_code == 503
             # What is small is still answered.

@@ -32,7 +32,7 @@ EVERYTHING = [
 def raw(run: Live, path: str, **headers: str) -> tuple[int, str]:
     """Ask with exactly this path and these headers; return the status and the answer."""
     where = urlsplit(run.page.address)
-    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
+    connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
     try:
         connection.putrequest("GET", path, skip_host="Host" in headers)
         for name, value in headers.items():

@@ -168,7 +168,7 @@ def test_what_is_no_request_is_refused(bytes_: bytes) -> None:
 def test_a_head_has_no_body() -> None:
     with live(rows(10)) as run:
         where = urlsplit(run.page.address)
-        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=20)
+        connection = http.client.HTTPConnection(where.hostname or "", where.port, timeout=60)
         connection.request("HEAD", "/healthz")
         answer = connection.getresponse()
         assert answer.read() == b""

@@ -285,7 +285,7 @@ def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
     run = threading.Thread(target=engine.run)
     run.start()
     engine.stop()
-    run.join(timeout=10)
+    run.join(timeout=60)
     assert not run.is_alive()
 
 

@@ -13,7 +13,7 @@ from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Sourc
 from stream_llsvm.engine import reading
 from stream_llsvm.engine.reading import ReadAhead
 
-SOON = 20.0  # seconds that no test should take
+SOON = 60.0  # seconds that no test should take
 
 
 @pytest.fixture(autouse=True)
