@@ -65,7 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "feature_maps": {"features", "options", "sparse", "values"},
     "optimum": {"kernels", "options"},
     "reference": {"frames", "kernels", "learners", "optimum"},
-    "sklearn": {"extras", "learners"},
+    "sklearn": {"explain", "extras", "frames", "learners", "model_file"},
     "engine": {"connectors", "kernels", "labels", "learners", "model_file", "version"},
     "connectors": {"extras", "kernels", "values"},
     "dashboard": {

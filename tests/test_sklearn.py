@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_breast_cancer, load_iris, make_moons
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_moons
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -25,7 +29,7 @@ from stream_llsvm import sklearn as face
 from stream_llsvm.extras import install_command
 from tests.learners.support import SMALL, everything
 
-ALL: list[Any] = [getattr(face, name) for name in face.__all__ if name != "StreamClassifier"]
+ALL: list[Any] = [getattr(face, name) for name in face.__all__ if not name.startswith("Stream")]
 KINDS = [kind for kind in ALL if kind._learner in SMALL]
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -40,8 +44,8 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-def test_every_local_classifier_has_a_face() -> None:
-    learners = [n for n in stream_llsvm.__all__ if n.endswith("Classifier")]
+def test_every_learner_has_a_face() -> None:
+    learners = [n for n in stream_llsvm.__all__ if n.endswith(("Classifier", "Regressor"))]
     missing = [n for n in learners if n not in face.__all__]
     assert not missing
 
@@ -195,6 +199,89 @@ def test_bad_calls_of_partial_fit() -> None:
         begun.partial_fit(X, y, sample_weight=np.ones(3))
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         face.SAPLClassifier(anchors=3)
+
+
+NUMBERS: list[Any] = [face.LLSVMRegressor, face.PegasosRegressor]
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_a_regressor_learns_on_as_its_learner_does(kind: Any) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    w = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    estimator, river = kind(), kind._learner()
+    for part in (slice(0, 100), slice(100, len(X))):
+        estimator.partial_fit(X[part], y[part], sample_weight=w[part])
+        river.learn_many(X[part], y[part], w=w[part])
+    np.testing.assert_array_equal(estimator.predict(X), river.predict_many(X))
+
+
+@pytest.mark.parametrize("kind", [face.SAPLClassifier, *NUMBERS])
+def test_a_file_holds_all_that_was_fitted(tmp_path: Path, kind: Any) -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    one = kind(max_mb=7, epochs=3)
+    given = {"classes": [0, 1, 2, 3]} if hasattr(one, "predict_proba") else {}
+    one.partial_fit(X, y, **given)
+    one.save(tmp_path / "m.llsvm")
+    two = kind.load(tmp_path / "m.llsvm")
+    assert two.get_params() == one.get_params()
+    assert list(two.feature_names_in_) == list(X.columns)
+    answer = "predict_proba" if given else "predict"
+    for either in (one, two):
+        either.partial_fit(X[:20], y[:20])
+    np.testing.assert_array_equal(getattr(one, answer)(X), getattr(two, answer)(X))
+    assert type(stream_llsvm.load_model(tmp_path / "m.llsvm")) is kind._learner
+    with pytest.raises(stream_llsvm.ModelFileError, match="was not saved by"):
+        face.FernsClassifier.load(tmp_path / "m.llsvm")
+    kind._learner().save(tmp_path / "bare.llsvm")
+    with pytest.raises(stream_llsvm.ModelFileError, match="was not saved by"):
+        kind.load(tmp_path / "bare.llsvm")
+
+
+def test_an_explanation_names_the_columns() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    fitted: Any = face.SAPLClassifier(epochs=2).fit(X, y)
+    told = fitted.explain_one(X.iloc[[3]])
+    assert list(told.contributions) == list(X.columns)
+    assert told.bias + told.memory + sum(told.contributions.values()) == pytest.approx(told.score)
+    bare: Any = face.SAPLClassifier(epochs=2).fit(X.to_numpy(), y)
+    assert list(bare.explain_one(X.to_numpy()[3]).contributions) == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="one record; got 2"):
+        bare.explain_one(X.to_numpy()[:2])
+
+
+@pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (
+            ["ios", "web", "ios", "tv"],
+            "column 'device' in row 0 (the first row is 0) has the value 'ios' (str)",
+        ),
+        ([dt.datetime(2026, 1, day + 1) for day in range(4)], "column 'device' in row 0"),
+    ],
+)
+def test_a_column_that_is_no_number_is_named(frames: Any, values: list[Any], shown: str) -> None:
+    X = frames({"a": [0.0, 1.0, 2.0, 3.0], "device": values})
+    for kind in (face.SAPLClassifier, face.PegasosRegressor):
+        with pytest.raises(ValueError, match=re.escape(shown)) as told:
+            kind().fit(X, [0, 1, 0, 1])
+        assert "OneHotEncoder in a ColumnTransformer" in str(told.value)
+
+
+def test_other_columns_of_pandas_that_are_no_numbers() -> None:
+    y = [0, 1, 0, 1]
+    for column in (
+        pd.Series(["a", "b", "a", "c"], dtype="category"),
+        pd.Series(["a", "b", "a", None], dtype="string"),
+        pd.Series(["a", 1, "a", None], dtype="object"),
+    ):
+        with pytest.raises(ValueError, match="column 'device' in row 0 .* has the value 'a'"):
+            face.SAPLClassifier().fit(pd.DataFrame({"a": y, "device": column}), y)
+    fine = pd.DataFrame({"a": y, "b": [True, False, True, True]}).astype({"a": "Int64"})
+    assert face.SAPLClassifier().fit(fine, y).predict(fine).shape == (4,)
+    double = pd.DataFrame([[1.0, 2.0]] * 4, columns=["a", "a"])
+    with pytest.raises(ValueError, match="columns have one name: a; rename all but one"):
+        face.SAPLClassifier().fit(double, y)
 
 
 def test_without_scikit_learn_it_says_what_to_install() -> None:

@@ -1,33 +1,16 @@
-"""The classifiers with scikit-learn's interface: ``fit``, ``partial_fit``, ``predict_proba``.
-
-`fit` learns from history in several passes, `partial_fit` from the next records of a stream, each
-once. The options are those of the class of the same name in `stream_llsvm`, and ``epochs``. NaN is
-a missing value. Of a sparse matrix with more than 64 columns a record names only what is stored,
-and no row is ever made dense; up to 64 columns it is the same as a dense one.
-
-Examples
---------
->>> from sklearn.datasets import make_moons
->>> from sklearn.model_selection import GridSearchCV
->>> from stream_llsvm.sklearn import LLSVMClassifier
->>> X, y = make_moons(400, noise=0.2, random_state=0)
->>> search = GridSearchCV(LLSVMClassifier(), {"n_anchors": [1, 10]}, cv=3).fit(X, y)
->>> search.best_params_
-{'n_anchors': 10}
-
-"""
+"""The classifiers behind scikit-learn's interface."""
 
 from __future__ import annotations
 
-import inspect
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from stream_llsvm.extras import install_command
 from stream_llsvm.learners.additive import AdditiveSVMClassifier as _Additive
-from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier as _Budgeted
 from stream_llsvm.learners.clustered import CSVMClassifier as _CSVM
 from stream_llsvm.learners.committee import CommitteeClassifier as _Committee
@@ -37,44 +20,16 @@ from stream_llsvm.learners.lcc import LCCClassifier as _LCC
 from stream_llsvm.learners.llsvm import LLSVMClassifier as _LLSVM
 from stream_llsvm.learners.local_svm import LocalSVMClassifier as _LocalSVM
 from stream_llsvm.learners.memory import MemoryClassifier as _Memory
-from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.pegasos import PegasosClassifier as _Pegasos
 from stream_llsvm.learners.sapl import SAPLClassifier as _SAPL
-from stream_llsvm.learners.scoring import ScoringClassifier
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils.multiclass import check_classification_targets
-    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
-except ImportError as error:
-    raise ImportError(
-        f"scikit-learn's interface needs scikit-learn 1.6 or newer: {install_command('sklearn')}"
-    ) from error
-
-__all__ = [
-    "AdditiveSVMClassifier",
-    "BudgetedPegasosClassifier",
-    "CSVMClassifier",
-    "CommitteeClassifier",
-    "FernsClassifier",
-    "L3SVMClassifier",
-    "LCCClassifier",
-    "LLSVMClassifier",
-    "LocalSVMClassifier",
-    "MemoryClassifier",
-    "PegasosClassifier",
-    "SAPLClassifier",
-    "StreamClassifier",
-]
-
-Learner = LocalClassifier | ScoringClassifier
+from stream_llsvm.sklearn.base import StreamEstimator
 
 #: A class that was never seen is as unlikely as this, in a logarithm.
 _IMPOSSIBLE = 1e-12
 
 
-class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A learner of this package behind scikit-learn's interface; the subclasses say which.
+class StreamClassifier(ClassifierMixin, StreamEstimator):  # type: ignore[misc]
+    """A classifier of this package behind scikit-learn's interface; the subclasses say which.
 
     Parameters
     ----------
@@ -86,33 +41,12 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_
         The labels, sorted: the columns of `predict_proba`.
     model_
-        The learner itself, with `explain_one`, `anchors`, `save` and whatever else it has; its
-        features are named 0, 1, ...
+        The learner itself, with `anchors` and whatever else it has; its features are named
+        0, 1, ...
     n_features_in_
         How many features there are.
 
     """
-
-    _learner: ClassVar[type[Learner]]
-
-    def __init_subclass__(cls, learner: type[Learner], **others: Any) -> None:
-        """Give the subclass a constructor with its learner's options."""
-        super().__init_subclass__(**others)
-        cls._learner = learner
-        epochs = inspect.Parameter("epochs", inspect.Parameter.KEYWORD_ONLY, default=10)
-        own = list(inspect.signature(learner.__init__).parameters.values())
-        signature = inspect.Signature([*own, epochs])
-
-        def __init__(self: Any, *given: Any, **options: Any) -> None:
-            # Checked when it is fitted, as scikit-learn wants it.
-            bound = signature.bind(self, *given, **options)
-            bound.apply_defaults()
-            for name, value in list(bound.arguments.items())[1:]:
-                setattr(self, name, value)
-
-        __init__.__signature__ = signature  # type: ignore[attr-defined]
-        __init__.__doc__ = "Keep the options; `fit` checks them."
-        cls.__init__ = __init__  # type: ignore[method-assign]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from history, in ``epochs`` passes, as the learner's `warm_start` does.
@@ -125,7 +59,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             One label a row.
 
         """
-        epochs = whole("epochs", self.epochs, 1, 1_000_000)
+        epochs = self._passes()
         X, y = self._checked(X, y, first=True)
         self.classes_ = np.unique(y)
         self.model_ = self._new()
@@ -190,7 +124,7 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         """
         check_is_fitted(self)
-        X = validate_data(self, X, **_ACCEPTED, reset=False)
+        X = self._records(X)
         given = self.model_.predict_proba_many(X)
         places = {label: i for i, label in enumerate(self.classes_.tolist())}
         proba = np.zeros((X.shape[0], len(places)))
@@ -215,28 +149,16 @@ class StreamClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         centred: NDArray[np.float64] = scores - scores.mean(axis=1, keepdims=True)
         return centred
 
-    def _new(self) -> Learner:
-        options = self.get_params(deep=False)
-        del options["epochs"]
-        return self._learner(**options)
-
     def _checked(self, X: Any, y: Any, *, first: bool) -> tuple[Any, NDArray[Any]]:
-        X, y = validate_data(self, X, y, **_ACCEPTED, reset=first)
+        X, y = self._validated(X, y, first=first)
         check_classification_targets(y)
         return X, y
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
+    def _saved(self) -> dict[str, Any]:
+        return {"classes": self.classes_.tolist()}
 
-
-_ACCEPTED: dict[str, Any] = {
-    "accept_sparse": "csr",
-    "ensure_all_finite": "allow-nan",
-    "dtype": np.float64,
-}
+    def _restored(self, saved: dict[str, Any]) -> None:
+        self.classes_ = np.array(saved["classes"])
 
 
 class CommitteeClassifier(StreamClassifier, learner=_Committee):

@@ -1,0 +1,178 @@
+"""What all estimators share: options, columns, explanations and files."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import os
+from typing import Any, ClassVar, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from stream_llsvm.explain import Explanation
+from stream_llsvm.frames import as_matrix
+from stream_llsvm.learners.options import whole
+from stream_llsvm.learners.saving import load_model
+from stream_llsvm.model_file import ModelFileError, read, write
+
+_ACCEPTED: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "ensure_all_finite": "allow-nan",
+    "dtype": np.float64,
+}
+#: The part of a model file that only this interface reads.
+_PART = "sklearn"
+
+
+class StreamEstimator(BaseEstimator):  # type: ignore[misc]
+    """A learner of this package behind scikit-learn's interface; the subclasses say which."""
+
+    _learner: ClassVar[type[Any]]
+
+    def __init_subclass__(cls, learner: type[Any] | None = None, **others: Any) -> None:
+        """Give the subclass a constructor with its learner's options."""
+        super().__init_subclass__(**others)
+        if learner is None:
+            return
+        cls._learner = learner
+        epochs = inspect.Parameter("epochs", inspect.Parameter.KEYWORD_ONLY, default=10)
+        own = list(inspect.signature(learner.__init__).parameters.values())
+        signature = inspect.Signature([*own, epochs])
+
+        def __init__(self: Any, *given: Any, **options: Any) -> None:
+            # Checked when it is fitted, as scikit-learn wants it.
+            bound = signature.bind(self, *given, **options)
+            bound.apply_defaults()
+            for name, value in list(bound.arguments.items())[1:]:
+                setattr(self, name, value)
+
+        __init__.__signature__ = signature  # type: ignore[attr-defined]
+        __init__.__doc__ = "Keep the options; `fit` checks them."
+        cls.__init__ = __init__  # type: ignore[method-assign]
+
+    def explain_one(self, x: Any) -> Explanation:
+        """Return what each feature contributes to the answer to one record, by column.
+
+        Parameters
+        ----------
+        x
+            One record: a sequence of numbers, or a dataframe or an array of one row.
+
+        """
+        row = self._records(x if np.ndim(x) == 2 else [x])
+        if row.shape[0] != 1:
+            raise ValueError(f"explain_one explains one record; got {row.shape[0]}")
+        dense = row.toarray() if hasattr(row, "toarray") else row
+        found: Explanation = self.model_.explain_one(dict(enumerate(dense[0].tolist())))
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return found
+        return dataclasses.replace(
+            found,
+            contributions={names[i]: value for i, value in found.contributions.items()},
+            weights={names[i]: value for i, value in found.weights.items()},
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learned to one file, whole or not at all; `load` reads it.
+
+        So does `stream_llsvm.load_model`, which returns the learner, as in ``model_``.
+
+        Parameters
+        ----------
+        path
+            Where to. An existing file is replaced.
+
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        own = {
+            "epochs": self.epochs,
+            "n_features": self.n_features_in_,
+            "names": None if names is None else names.tolist(),
+            **self._saved(),
+        }
+        write(path, {**self.model_._payload(), _PART: own})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the estimator that `save` wrote; it continues as if it had never been saved.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        """
+        model, saved = load_model(path), read(path).get(_PART)
+        if not isinstance(saved, dict) or type(model) is not cls._learner:
+            raise ModelFileError(
+                f"{os.fspath(path)}: it holds a {type(model).__name__} that was not saved by "
+                f"stream_llsvm.sklearn.{cls.__name__}"
+            )
+        made = cls(**model._get_params(), epochs=saved["epochs"])
+        made.model_, made.n_features_in_ = model, saved["n_features"]
+        if saved["names"] is not None:
+            made.feature_names_in_ = np.array(saved["names"], dtype=object)
+        made._restored(saved)
+        return made
+
+    def _saved(self) -> dict[str, Any]:
+        """Return what else is fitted, for a file."""
+        return {}
+
+    def _restored(self, saved: dict[str, Any]) -> None:
+        """Take over what `_saved` returned."""
+
+    def _new(self) -> Any:
+        options = self.get_params(deep=False)
+        del options["epochs"]
+        return self._learner(**options)
+
+    def _passes(self) -> int:
+        return whole("epochs", self.epochs, 1, 1_000_000)
+
+    def _records(self, X: Any) -> Any:
+        """Return records to be answered, checked."""
+        check_is_fitted(self)
+        _check_columns(X)
+        return validate_data(self, X, **_ACCEPTED, reset=False)
+
+    def _validated(self, X: Any, y: Any, *, first: bool, **how: Any) -> tuple[Any, Any]:
+        """Return records and what to learn of them, checked."""
+        _check_columns(X)
+        X, y = validate_data(self, X, y, **_ACCEPTED, **how, reset=first)
+        return X, y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _check_columns(X: Any) -> None:
+    """Raise ValueError if a column of a dataframe is no number, or has another one's name.
+
+    What scikit-learn says of such a frame names no column.
+    """
+    names = getattr(X, "columns", None)
+    if names is None:
+        return
+    several = sorted({str(name) for name in names if list(names).count(name) > 1})
+    if several:
+        raise ValueError(f"columns have one name: {', '.join(several)}; rename all but one")
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    if all(kind.is_numeric() or kind == nw.Boolean for kind in frame.schema.values()):
+        return
+    try:
+        as_matrix(X)
+    except ValueError as error:
+        encoder = "sklearn.preprocessing.OneHotEncoder in a ColumnTransformer"
+        said = str(error).replace("river.preprocessing.OneHotEncoder", encoder)
+        raise ValueError(said.replace("feature ", "column ", 1)) from None
