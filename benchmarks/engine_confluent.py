@@ -18,9 +18,9 @@ import timing
 
 from stream_llsvm import Engine
 from stream_llsvm.connectors.base import Batch, Position, Source
-from stream_llsvm.connectors.codecs import Places
-from stream_llsvm.connectors.kafka import KafkaSource
-from stream_llsvm.connectors.messages import message_codec
+from stream_llsvm.connectors.codec import Places
+from stream_llsvm.connectors.kafka.source import KafkaSource
+from stream_llsvm.connectors.message_codec import message_codec
 
 ROUNDS = 5
 

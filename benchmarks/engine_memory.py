@@ -15,8 +15,8 @@ import timing
 
 from stream_llsvm import Engine
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.connectors.file_sink import FileSink
-from stream_llsvm.connectors.files import FileSource
+from stream_llsvm.connectors.file.sink import FileSink
+from stream_llsvm.connectors.file.source import FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.learner import Answers
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.connectors.codecs import (
+from stream_llsvm.connectors.codec import (
     Codec,
     Columns,
     Quick,
     Record,
     plain_from_text,
 )
-from stream_llsvm.connectors.flat.csv_lines import read_csv
-from stream_llsvm.connectors.flat.fields import gather, settle
-from stream_llsvm.connectors.flat.raws import Raws
+from stream_llsvm.connectors.flat.gather import gather, settle
+from stream_llsvm.connectors.flat.read_csv import read_csv
+from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show
 
@@ -101,7 +101,7 @@ class CsvCodec(Codec):
         word = text.strip().lower()
         return word == "true" if word in ("true", "false") else value
 
-    def quick(self, raws: Raws) -> Quick | None:
+    def quick(self, raws: Spans) -> Quick | None:
         """Read many lines at once that have no quotes."""
         if len(self.names) < 2 or not self._features:
             return None  # where a blank line could pass for a record
@@ -113,8 +113,8 @@ class CsvCodec(Codec):
         spans = np.full((n, 4), -1, dtype=np.int64)
         odd = np.empty(n, dtype=np.uint8)
         read_csv(
-            data, raws.starts, raws.ends, ord(self.delimiter), self.values.texts, self._roles,
-            values, spans, odd,
+            data, raws.starts, raws.ends, ord(self.delimiter), tuple(self.values.texts),
+            self._roles, values, spans, odd,
         )  # fmt: skip
         self.values.settle(values)
         settle(raws, odd)

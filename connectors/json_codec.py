@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import orjson
 
-from stream_llsvm.connectors.codecs import (
+from stream_llsvm.connectors.codec import (
     Codec,
     Columns,
     Quick,
     Record,
     plain,
 )
-from stream_llsvm.connectors.flat.fields import ODD
+from stream_llsvm.connectors.flat.gather import ODD
 from stream_llsvm.connectors.flat.json_shape import JsonShape
-from stream_llsvm.connectors.flat.raws import Raws
+from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show
 
@@ -147,7 +147,7 @@ class JsonCodec(ObjectCodec):
         super().__init__(orjson.loads, names, **options)
         self._shape: JsonShape | None = None  # of the last records
 
-    def quick(self, raws: Raws) -> Quick | None:
+    def quick(self, raws: Spans) -> Quick | None:
         """Read many objects at once that look the same."""
         read = None
         if self._shape is not None:

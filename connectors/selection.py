@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.flat.fields import IGNORED, KEY, LABEL
+from stream_llsvm.connectors.flat.gather import IGNORED, KEY, LABEL
 
 
 class Selection:

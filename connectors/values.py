@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.flat.texts import Texts, as_texts
+from stream_llsvm.connectors.flat.parse_text import Texts, as_texts
 from stream_llsvm.values import show
 
 #: What people write where there is no value; capitals do not matter, nor blanks around it.

@@ -15,7 +15,7 @@ from stream_llsvm.kernels.state import ANCHORS_KIND
 from tests.property_profiles import load_profiles
 
 if TYPE_CHECKING:
-    from tests.connectors.kafka_support import Kafka
+    from tests.connectors.kafka.support import Kafka
     from tools.kafka_broker import Broker
 
 load_profiles()
@@ -57,7 +57,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Files(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return "kafka" if "kafka" in file.rpartition("/")[2] else file
+            return "kafka" if "kafka" in file else file
 
     if config.getvalue("dist") != "load":
         return None  # somebody asked for another way
@@ -91,7 +91,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
     """Return what makes topics and fills them, at the broker given or at the own one."""
     pytest.importorskip("kafka", reason="comes with the extra 'test'")
-    from tests.connectors.kafka_support import Kafka
+    from tests.connectors.kafka.support import Kafka
 
     servers = os.environ.get(SERVERS) or request.getfixturevalue("broker").bootstrap
     one = Kafka(servers)
@@ -102,7 +102,7 @@ def kafka(request: pytest.FixtureRequest) -> Iterator[Kafka]:
 @pytest.fixture(scope="session")
 def own_kafka(broker: Broker) -> Iterator[Kafka]:
     """Return the same, always at the own broker."""
-    from tests.connectors.kafka_support import Kafka
+    from tests.connectors.kafka.support import Kafka
 
     one = Kafka(broker.bootstrap)
     yield one

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import orjson
 
-from stream_llsvm.connectors.codecs import Columns, Quick
-from stream_llsvm.connectors.flat.fields import KEY, LABEL, gather, settle
-from stream_llsvm.connectors.flat.json_records import read_json
-from stream_llsvm.connectors.flat.raws import Raws
+from stream_llsvm.connectors.codec import Columns, Quick
+from stream_llsvm.connectors.flat.gather import KEY, LABEL, gather, settle
+from stream_llsvm.connectors.flat.read_json import read_json
+from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.selection import Selection
 from stream_llsvm.connectors.values import Values
 
@@ -63,7 +63,7 @@ class JsonShape:
         """Whether another is the same."""
         return other is not None and (self.names, self.array) == (other.names, other.array)
 
-    def read(self, raws: Raws) -> Quick | None:
+    def read(self, raws: Spans) -> Quick | None:
         """Read records; None if their labels or keys need a closer look."""
         n = len(raws)
         data = np.frombuffer(raws.block, dtype=np.uint8)
@@ -71,7 +71,7 @@ class JsonShape:
         spans = np.full((n, 4), -1, dtype=np.int64)
         odd = np.empty(n, dtype=np.uint8)
         read_json(
-            data, raws.starts, raws.ends, self._names, self._ends, self._values.texts,
+            data, raws.starts, raws.ends, self._names, self._ends, tuple(self._values.texts),
             self._roles, values, spans, odd,
         )  # fmt: skip
         self._values.settle(values)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stream_llsvm.connectors.flat.addresses import begin_of, byte
-from stream_llsvm.connectors.flat.compiled import Array, Begin, entry, part
+from stream_llsvm.connectors.flat.compile import Array, Begin, entry, part
+from stream_llsvm.connectors.flat.pointers import begin_of, byte
 
 #: The columns of the table: what a message's offset and time are, where its key and its value begin
 #: and end (below 0 if there is none), where its headers begin, and where it ends.

@@ -21,7 +21,7 @@ _DELIMITERS = ";\t|"
 
 def first_records(path: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the first records of a file as they are, labels and all."""
-    from stream_llsvm.connectors.files import FileSource
+    from stream_llsvm.connectors.file.source import FileSource
 
     if not os.path.exists(path):
         folder = os.path.dirname(path) or "."
@@ -114,7 +114,7 @@ def _is_number(name: Any) -> bool:
 
 def format_of_file(path: str, given: Mapping[str, Any]) -> str:
     """Return a file's format; MistakeError if neither its name nor the user tells."""
-    from stream_llsvm.connectors.files import format_of
+    from stream_llsvm.connectors.file.source import format_of
 
     if os.path.isdir(path):
         raise MistakeError(f"{path} is a folder: name a file in it")

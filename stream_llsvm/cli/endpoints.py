@@ -40,14 +40,14 @@ def _options(given: Mapping[str, Any], only: Collection[str]) -> dict[str, Any]:
 
 
 def _files(paths: list[str], given: Mapping[str, Any]) -> Source:
-    from stream_llsvm.connectors.files import FileSource
+    from stream_llsvm.connectors.file.source import FileSource
 
     return FileSource(paths, **_options(given, ("", "file")))
 
 
 def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
-    from stream_llsvm.connectors.kafka import KafkaSource
-    from stream_llsvm.connectors.messages import message_codec
+    from stream_llsvm.connectors.kafka.source import KafkaSource
+    from stream_llsvm.connectors.message_codec import message_codec
 
     source = KafkaSource(
         dict.fromkeys(topics, given.get("partitions")),
@@ -63,15 +63,15 @@ def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
 def make_sink(given: Mapping[str, Any]) -> Sink:
     """Return the sink that a section asks for."""
     if given["to"] == "-":
-        from stream_llsvm.connectors.stdout_sink import StandardOutput
+        from stream_llsvm.connectors.file.stdout_sink import StandardOutput
 
         return StandardOutput()
     where = topic_of(given["to"])
     if where is None:
-        from stream_llsvm.connectors.file_sink import FileSink
+        from stream_llsvm.connectors.file.sink import FileSink
 
         return _made(lambda: FileSink(_in_a_folder(given["to"]), **_rotation(given)))
-    from stream_llsvm.connectors.kafka_sink import KafkaSink
+    from stream_llsvm.connectors.kafka.sink import KafkaSink
 
     _make_topic(where, given)
     sink = _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
@@ -85,10 +85,10 @@ def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
         raise MistakeError("--dead-letters: name a file or a topic: predictions may be going to -")
     where = topic_of(given["to"])
     if where is None:
-        from stream_llsvm.connectors.file_sink import FileDeadLetters
+        from stream_llsvm.connectors.file.sink import FileDeadLetters
 
         return _made(lambda: FileDeadLetters(_in_a_folder(given["to"]), **_rotation(given)))
-    from stream_llsvm.connectors.kafka_sink import KafkaDeadLetters
+    from stream_llsvm.connectors.kafka.sink import KafkaDeadLetters
 
     _make_topic(where, given)
     letters = _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
@@ -99,7 +99,7 @@ def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
 def _make_topic(where: Topics, given: Mapping[str, Any]) -> None:
     if given.get("make_topic"):
         from stream_llsvm.cli.topics import make_topic
-        from stream_llsvm.connectors.kafka_client import KafkaTroubleError, Settings
+        from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings
 
         timeout = given.get("connect_timeout", _PATIENCE)
         try:

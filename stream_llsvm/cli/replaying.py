@@ -14,7 +14,7 @@ from stream_llsvm.cli.signals import raising_interrupts
 from stream_llsvm.cli.telling import print_json
 from stream_llsvm.cli.topics import make_topic
 from stream_llsvm.connectors.base import SourceError
-from stream_llsvm.connectors.line_writer import LineWriter
+from stream_llsvm.connectors.file.line_writer import LineWriter
 from stream_llsvm.connectors.predictions import as_json as line_of
 
 _SLICES = 20.0  # a second: how often there is a pause
@@ -47,7 +47,7 @@ class KafkaTarget:
     def __init__(self, where: Topics) -> None:
         from kafka import KafkaProducer
 
-        from stream_llsvm.connectors.kafka_client import Settings, wait_for_topics
+        from stream_llsvm.connectors.kafka.client import Settings, wait_for_topics
 
         settings = Settings(where.servers, None, _PATIENCE)
         make_topic(settings, where.topics[0])
@@ -128,7 +128,7 @@ def _target(to: str) -> FileTarget | KafkaTarget:
 
 
 def _records(data: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    from stream_llsvm.connectors.files import FileSource
+    from stream_llsvm.connectors.file.source import FileSource
 
     columns = {name: value for name, value in given.items() if name != "key"}
     source = FileSource(data, numeric=False, **columns)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.support import newest, refused, run, started, told, wait_for
 from tests.cli.test_signals import SMALL, ended
-from tests.connectors.kafka_support import Kafka, written_place
+from tests.connectors.kafka.support import Kafka, written_place
 
 RECORDS = 20_000
 

@@ -12,8 +12,8 @@ from stream_llsvm.cli.alarms import Alarms
 from stream_llsvm.cli.log import logged, warn
 from stream_llsvm.cli.watching import Watch
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.connectors.line_writer import LineWriter
-from stream_llsvm.connectors.memory import ListSource
+from stream_llsvm.connectors.file.line_writer import LineWriter
+from stream_llsvm.connectors.list_source import ListSource
 from tests.cli.support import wait_for
 from tests.engine.test_engine import rows
 

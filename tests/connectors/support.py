@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Source
-from stream_llsvm.connectors.codecs import Codec, Places
+from stream_llsvm.connectors.codec import Codec, Places
 
 
 def decoded(codec: Codec, *raws: bytes) -> Batch:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.connectors.csv_codec import CsvCodec, Quotes
-from stream_llsvm.connectors.flat.raws import Raws
+from stream_llsvm.connectors.flat.spans import Spans
 from tests.connectors.support import decoded, everything, records
 
 NAMES = ["a", "b", "y"]
@@ -129,7 +129,7 @@ def test_decimal_commas() -> None:
 def test_words_are_read_at_once() -> None:
     """Neither what stands for missing nor a boolean is left to the slow way."""
     codec = CsvCodec(NAMES, label="y", missing=["NA", "?", "-1"])
-    quick = codec.quick(Raws.of([b" na ,TRUE,up", b"?,-1.0,up", b"1-,false,up", b"nan,-,up"]))
+    quick = codec.quick(Spans.of([b" na ,TRUE,up", b"?,-1.0,up", b"1-,false,up", b"nan,-,up"]))
     assert quick is not None
     assert quick.odd.tolist() == [0, 0, 1, 1]  # nobody said that nan stands for missing
     np.testing.assert_array_equal(quick.columns.values[:2], [[np.nan, 1], [np.nan, np.nan]])

@@ -15,7 +15,7 @@ from river import base
 
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.connectors.memory import ListSource
+from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.dashboard.serving import Dashboard
 
 Rows = list[dict[str, Any]]

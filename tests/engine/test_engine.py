@@ -14,7 +14,7 @@ from river import tree
 
 from stream_llsvm import Engine, EngineError, LLSVMClassifier
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
-from stream_llsvm.connectors.memory import ListSource
+from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.waiting import Waiting
@@ -65,7 +65,7 @@ class Kept:
         pass
 
 
-class Held(ListSource):
+class FetchBuffer(ListSource):
     """Labels that come when so many results have been written."""
 
     def __init__(self, records: Rows, sink: Kept, most: int) -> None:
@@ -171,7 +171,7 @@ def test_records_that_came_before_any_label_are_counted_apart_and_in_no_score() 
     ahead = [{k: v for k, v in r.items() if k != "y"} for r in data[:100]]
     sink = Kept()
     engine = Engine(
-        source(ahead + data[100:]), model(), labels=Held(late, sink, 100), sink=sink,
+        source(ahead + data[100:]), model(), labels=FetchBuffer(late, sink, 100), sink=sink,
         waiting=Waiting(500), max_batch=50,
     )  # fmt: skip
     report = engine.run()

@@ -1,0 +1,303 @@
+"""Bytes -> records: what all formats share.
+
+A codec reads one record from its bytes, or says in a few fixed words why it cannot; nothing that a
+stream can hold makes it raise. What a value may be is the same in every format:
+
+- A feature is a number, also one that is written as text; None, NaN, nothing at all and what
+  people write for it (see `Values`) stand for a missing one (NaN). A field that cannot be read is
+  missing too, and counted, or its record is rejected, as ``on_bad_field`` says.
+  With ``numeric=False`` other values pass as they are, except for nested objects.
+- A label or a key is text, a whole number, a number or a boolean; a record may have none. Where
+  all is text (CSV), what looks like a whole number is one (``7`` and ``-7``, not ``007``, ``7.0``
+  or anything beyond 18 digits), the rest stays text, and nothing at all is None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import repeat
+from math import inf
+from typing import Any, NamedTuple, cast, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected
+from stream_llsvm.connectors.flat.spans import Spans, stretches
+from stream_llsvm.connectors.selection import Selection
+from stream_llsvm.connectors.values import MISSING, Bad, Unread, Values, shown
+
+# A stretch in which something is odd is halved, and below this length read record by record.
+_STRETCH = 64
+_FEW = 32  # records that are not worth a compiled loop
+_WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
+
+
+class Record(NamedTuple):
+    """One record, and which of its fields could not be read."""
+
+    x: dict[str, Any]
+    label: Any
+    key: Any
+    unread: tuple[Unread, ...] = ()
+
+
+class Columns(NamedTuple):
+    """Records that have the same features, all of them numbers."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+    labels: list[Any]
+    keys: list[Any]
+
+    def part(self, start: int, stop: int) -> Columns:
+        """Return some of them."""
+        if start == 0 and stop == len(self.labels):
+            return self
+        here = slice(start, stop)
+        return Columns(self.names, self.values[here], self.labels[here], self.keys[here])
+
+
+class Quick(NamedTuple):
+    """Records that a compiled loop has read, and which of them it could not (not 0)."""
+
+    columns: Columns
+    odd: NDArray[np.uint8]
+
+
+class Places(Sequence[Place]):
+    """The places of many records of one source, each made when it is asked for."""
+
+    __slots__ = ("numbers", "part", "source")
+
+    def __init__(self, source: str, part: int | None, numbers: Sequence[int]) -> None:
+        self.source = source
+        self.part = part
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[Place]:
+        return map(Place._make, zip(repeat(self.source), repeat(self.part), self.numbers))
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> Places: ...
+    def __getitem__(self, index: int | slice) -> Place | Places:
+        if isinstance(index, slice):
+            return Places(self.source, self.part, self.numbers[index])
+        return Place(self.source, self.part, self.numbers[index])
+
+
+def plain(value: object, what: str, name: str) -> Any:
+    """Return a label or a key as it is, None if it is missing."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float) and value not in (inf, -inf):
+        return value if value == value else None  # noqa: PLR0124  NaN
+    raise Bad(f"odd {what}", shown(name, value))
+
+
+def plain_from_text(text: str) -> int | str | None:
+    """Return a label or a key that is written out.
+
+    Examples
+    --------
+    >>> plain_from_text(" 7"), plain_from_text("007"), plain_from_text("up "), plain_from_text("")
+    (7, '007', 'up', None)
+
+    """
+    text = text.strip()
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return text or None
+
+
+class Codec:
+    """Reads records from their bytes; a format fills in `one`, and `fast` if it has a fast way.
+
+    Parameters
+    ----------
+    label, key, ignore, features
+        As for a `Selection`: which fields are what.
+    numeric, missing, decimal, on_bad_field
+        As for `Values`: how features are read. With ``numeric=False`` batches hold records, never
+        a matrix.
+
+    """
+
+    def __init__(
+        self,
+        *,
+        label: str | None = None,
+        key: str | None = None,
+        ignore: Collection[str] = (),
+        features: Collection[str] | None = None,
+        numeric: bool = True,
+        missing: Collection[str] = MISSING,
+        decimal: str = ".",
+        on_bad_field: str = "missing",
+    ) -> None:
+        self.selection = Selection(label=label, key=key, ignore=ignore, features=features)
+        self.values = Values(
+            missing=missing, decimal=decimal, on_bad_field=on_bad_field, numeric=numeric
+        )
+        self.label = label
+        self.key = key
+        self.numeric = numeric
+
+    def one(self, raw: bytes) -> Record | None:
+        """Read one record; None if there is none (a blank line). Raises Bad."""
+        raise NotImplementedError
+
+    def fast(self, raws: Sequence[bytes]) -> Columns | None:
+        """Read many at once, with the same result as one by one; None if anything is odd."""
+        return None
+
+    def quick(self, raws: Spans) -> Quick | None:
+        """Read many at once by a compiled loop; None if there is none for what this reads."""
+        return None
+
+    def decode(
+        self,
+        raws: Sequence[bytes | None],
+        places: Sequence[Place],
+        position: Position,
+        *,
+        blanks: bool = True,
+    ) -> Batch:
+        """Read records.
+
+        Parameters
+        ----------
+        raws
+            The bytes of each, without an end of line; None where there are none at all.
+        places
+            Where each came from.
+        position
+            Where the source stands behind them.
+        blanks
+            Whether there may be blank lines, which are no records. Otherwise they are rejected.
+
+        """
+        parts: list[Columns | list[Record]] = []
+        kept: list[int] = []
+        batch = Batch([], places, position)
+        waiting = [(0, len(raws))]
+        quick = self._quickly(raws)
+        if quick is not None:
+            waiting = []
+            for odd, start, stop in stretches(quick.odd):
+                if odd:
+                    self._one_by_one(batch, raws, start, stop, places, blanks, kept, parts)
+                else:
+                    parts.append(quick.columns.part(start, stop))
+                    kept += range(start, stop)
+        while waiting:
+            start, stop = waiting.pop()
+            some = raws[start:stop]
+            columns = None
+            if self.numeric and stop > start and None not in some:
+                columns = self.fast(cast(Sequence[bytes], some))
+            if columns is not None:
+                parts.append(columns)
+                kept += range(start, stop)
+            elif stop - start > _STRETCH:
+                middle = (start + stop) // 2
+                waiting += [(middle, stop), (start, middle)]
+            else:
+                self._one_by_one(batch, raws, start, stop, places, blanks, kept, parts)
+        if len(kept) < len(raws):
+            every = list(places)
+            batch.places = [every[i] for i in kept]
+        fill(batch, parts, self.numeric)
+        if self.key is None:
+            batch.keys = None
+        return batch
+
+    def _quickly(self, raws: Sequence[bytes | None]) -> Quick | None:
+        """Read many by the compiled loop; None if that is not worth while."""
+        if not self.numeric or len(raws) < _FEW:
+            return None
+        if not isinstance(raws, Spans):
+            if None in raws:
+                return None
+            raws = Spans.of(cast(Sequence[bytes], raws))
+        return self.quick(raws)
+
+    def _one_by_one(
+        self,
+        batch: Batch,
+        raws: Sequence[bytes | None],
+        start: int,
+        stop: int,
+        places: Sequence[Place],
+        blanks: bool,
+        kept: list[int],
+        parts: list[Columns | list[Record]],
+    ) -> None:
+        """Read a stretch of records, and add what comes of each where it belongs."""
+        records = []
+        for i in range(start, stop):
+            raw = raws[i]
+            try:
+                record = None if raw is None else self.one(raw)
+                if raw is None or (record is None and not blanks):
+                    raise Bad("no value", "there is none" if raw is None else "it is blank")
+            except Bad as bad:
+                batch.rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
+                batch.bad_fields += [BadField(places[i], *one) for one in bad.fields]
+                continue
+            if record is not None:
+                records.append(record)
+                kept.append(i)
+                if record.unread:
+                    batch.bad_fields += [BadField(places[i], *one) for one in record.unread]
+        parts.append(records)
+
+
+def fill(batch: Batch, parts: Iterable[Columns | list[Record]], numeric: bool) -> None:
+    """Put labels, keys and features into a batch: one matrix if the features are the same."""
+    parts = [part for part in parts if isinstance(part, Columns) or part]
+    batch.keys = []
+    for part in parts:
+        if isinstance(part, Columns):
+            batch.labels += part.labels
+            batch.keys += part.keys
+        else:
+            batch.labels += [record.label for record in part]
+            batch.keys += [record.key for record in part]
+    if numeric and parts:
+        first = parts[0]
+        names = first.names if isinstance(first, Columns) else tuple(first[0].x)
+        blocks = [_matrix(part, names) for part in parts]
+        whole = [block for block in blocks if block is not None]
+        if len(whole) == len(blocks):
+            batch.names = names
+            batch.values = whole[0] if len(whole) == 1 else np.concatenate(whole)
+            return
+    batch.records = []
+    for part in parts:
+        if isinstance(part, Columns):
+            rows = part.values.tolist()
+            batch.records += [dict(zip(part.names, row, strict=True)) for row in rows]
+        else:
+            batch.records += [record.x for record in part]
+
+
+def _matrix(part: Columns | list[Record], names: tuple[str, ...]) -> NDArray[np.float64] | None:
+    """Return a part's values in the order of these names; None if it has others."""
+    if isinstance(part, Columns):
+        if part.names == names:
+            return part.values
+        if set(part.names) != set(names):
+            return None
+        return part.values[:, [part.names.index(name) for name in names]]
+    expected = set(names)
+    if any(record.x.keys() != expected for record in part):
+        return None
+    rows = [[record.x[name] for name in names] for record in part]
+    return np.array(rows, dtype=np.float64).reshape(len(part), len(names))

@@ -1,0 +1,1 @@
+"""Files: records from them and results into them."""

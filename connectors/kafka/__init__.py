@@ -1,0 +1,1 @@
+"""Kafka: records from topics and results into them."""

@@ -1,0 +1,171 @@
+"""Where each partition of some topics stands, and where to go on if that is not there any more."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stream_llsvm.connectors.base import Position, SourceError
+from stream_llsvm.connectors.kafka.client import Settings, advertised
+from stream_llsvm.connectors.kafka.messages import Messages
+
+log = logging.getLogger("stream_llsvm.kafka")
+
+_ANSWER = 10.0  # seconds for a question about offsets
+
+
+class LostDataError(SourceError):
+    """What is to be read next is not there any more."""
+
+
+class Positions:
+    """The offset at which each partition is read next.
+
+    Parameters
+    ----------
+    start
+        Where to begin without a position: ``"earliest"``, ``"latest"``, or a position.
+    isolation, on_lost_data
+        As for a `KafkaSource`.
+    settings
+        How the brokers are reached.
+
+    Attributes
+    ----------
+    given
+        The position from which reading begins, or begins anew.
+    next
+        The offset behind the last record handed out, by partition.
+    lost
+        How many records were deleted before they could be read.
+
+    """
+
+    def __init__(
+        self, start: str | Position, isolation: str, on_lost_data: str, settings: Settings
+    ) -> None:
+        self._begin = start if isinstance(start, str) else "earliest"
+        self.given: Position = {} if isinstance(start, str) else start
+        self._isolation = isolation
+        self._on_lost_data = on_lost_data
+        self._settings = settings
+        self._consumer: Any = None
+        self._cluster: Any = None
+        self.next: dict[Any, int] = {}
+        self._moved = 0.0
+        self.lost = 0
+
+    def attach(self, consumer: Any, cluster: Any) -> None:
+        """Place this consumer from now on."""
+        self._consumer, self._cluster = consumer, cluster
+
+    def place(self, partitions: list[Any]) -> None:
+        """Assign the partitions, each at the offset that the given position or the start says."""
+        firsts, ends = self._ranges(partitions)
+        wanted = {}
+        for one in partitions:
+            known = self.given.get(one.topic)
+            if known is None:
+                wanted[one] = (firsts if self._begin == "earliest" else ends)[one]
+            else:
+                wanted[one] = int(known.get(str(one.partition), firsts[one]))
+            # Readers of committed data are told a nearer end than where others may stand; for
+            # them an offset behind the end shows when it is fetched.
+            last = ends[one] if self._isolation == "read_uncommitted" else wanted[one]
+            if not firsts[one] <= wanted[one] <= last:
+                wanted[one] = self._instead(one, wanted[one], firsts[one], ends[one])
+        self._consumer.assign(partitions)
+        for one, offset in wanted.items():
+            self._consumer.seek(one, offset)
+        self.next = wanted
+
+    def _ranges(self, partitions: list[Any]) -> tuple[dict[Any, int], dict[Any, int]]:
+        from kafka.errors import KafkaError
+
+        limit = int(_ANSWER * 1000)
+        try:
+            firsts = self._consumer.beginning_offsets(partitions, timeout_ms=limit)
+            return firsts, self._consumer.end_offsets(partitions, timeout_ms=limit)
+        except KafkaError as error:
+            config = self._settings.resolve()
+            trouble = advertised(self._cluster, self._settings, config)
+            why = trouble.text if trouble else f"no broker says which offsets there are ({error})"
+            raise SourceError(self._settings.scrub(f"Kafka: {why}")) from None
+
+    def _instead(self, one: Any, wanted: int, first: int, end: int) -> int:
+        """Return where to go on if an offset is not there any more, or raise LostDataError."""
+        where = f"{one.topic}/{one.partition}"
+        text = f"Kafka: {where} lost data: offset {wanted} is wanted, {first} to {end} are there"
+        if self._on_lost_data == "stop":
+            hint = "on_lost_data='earliest' (--on-lost-data earliest) goes on with what is left"
+            raise LostDataError(f"{text}; {hint}")
+        log.warning("%s; going on at %d", text, first)
+        self.lost += max(0, first - wanted)
+        return first
+
+    def out_of_range(self, error: Any) -> None:
+        """Go on where there is something, or raise LostDataError."""
+        lost = dict(error.args[0]) if error.args else {}
+        firsts, ends = self._ranges(list(lost))
+        for one, wanted in lost.items():
+            self.next[one] = self._instead(one, wanted, firsts[one], ends[one])
+            self._consumer.seek(one, self.next[one])
+
+    def truncated(self, error: Any) -> None:
+        """Go back to where brokers agree: they elected a leader that lacks what was read."""
+        for one, there in error.divergent_offsets.items():
+            end = there.offset if there is not None else 0
+            firsts, _ = self._ranges([one])
+            self._instead(one, self.next[one], firsts[one], end)
+            self.next[one] = max(end, firsts[one])  # what was read before need not be read twice
+            self._consumer.seek(one, self.next[one])
+
+    def move_on(self, found: Mapping[Any, Sequence[Messages]], *, held: bool) -> None:
+        """Note where each partition stands: also behind gaps and the marks of transactions.
+
+        Where the consumer stands says nothing as long as messages before that are ``held``.
+        """
+        from kafka.errors import KafkaError, LogTruncationError
+
+        for one, pieces in found.items():
+            self.next[one] = int(pieces[-1].offsets[-1]) + 1
+        now = time.monotonic()
+        if not held and (found or now > self._moved + 0.5):
+            self._moved = now
+            for one in found or self.next:
+                try:
+                    at = self._consumer.position(one, timeout_ms=0)
+                except LogTruncationError as error:
+                    self.truncated(error)  # which the consumer raises only once
+                except KafkaError:
+                    continue
+                else:
+                    self.next[one] = max(self.next[one], at or 0)
+
+    def take_up(self, partitions: list[Any]) -> None:
+        """Read those that are new from their beginning."""
+        from kafka.errors import KafkaError
+
+        new = [one for one in partitions if one not in self.next]
+        if not new:
+            return
+        try:
+            firsts = self._consumer.beginning_offsets(new, timeout_ms=2000)
+        except KafkaError as error:  # too fresh to have a leader: the next look will find it
+            log.info("Kafka: %d new partitions are not ready (%s)", len(new), error)
+            return
+        self._consumer.assign(partitions)
+        for one in new:
+            self._consumer.seek(one, firsts[one])
+            self.next[one] = firsts[one]
+            log.info("Kafka: partition %d of %s is new", one.partition, one.topic)
+
+
+def as_position(offsets: Mapping[Any, int]) -> dict[str, dict[str, int]]:
+    """Return ``{topic: {partition: number}}`` in plain data."""
+    found: dict[str, dict[str, int]] = {}
+    for one, number in sorted(offsets.items()):
+        found.setdefault(one.topic, {})[str(one.partition)] = number
+    return found

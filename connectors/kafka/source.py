@@ -1,0 +1,357 @@
+"""Records from Kafka: topics whose partitions are all this reader's own, positions its own too.
+
+Partitions are assigned, not shared out by a group, and where to go on is the caller's knowledge,
+kept beside what was learned. A group may show it to others; nothing is read from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from stream_llsvm.connectors.base import Batch, Position, SourceError
+from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.kafka.client import (
+    KafkaTroubleError,
+    Settings,
+    wait_for_topics,
+)
+from stream_llsvm.connectors.kafka.fast_read import quicken
+from stream_llsvm.connectors.kafka.fetch_buffer import FetchBuffer
+from stream_llsvm.connectors.kafka.group import GroupDisplay
+from stream_llsvm.connectors.kafka.messages import Messages
+from stream_llsvm.connectors.kafka.positions import LostDataError, Positions, as_position
+from stream_llsvm.connectors.kafka.to_batch import MessageBatches
+from stream_llsvm.connectors.kafka.topics import Topics
+from stream_llsvm.connectors.message_codec import message_codec
+
+log = logging.getLogger("stream_llsvm.kafka")
+
+_AT_ONCE = 20_000  # messages of what was fetched already
+
+
+class KafkaSource:
+    """The records of some topics, from a position on and for ever.
+
+    Parameters
+    ----------
+    topics
+        A topic, several, or ``{topic: partitions}`` where None stands for all of them.
+    servers
+        ``"host:port"``, several with commas between, or a list of them.
+    codec
+        What reads the values, see `message_codec`. Where it names no key, a record's key is the
+        message's own.
+    fields
+        Instead of a codec what `message_codec` makes one of: ``format``, ``names``, ``label``
+        (``"label"`` unless given), ``key``, ``ignore``, ``features``, ``missing``, ...
+    start
+        Where to begin without a position: ``"earliest"``, ``"latest"``, or a position.
+    isolation
+        ``"read_committed"`` leaves out what aborted transactions wrote; or ``"read_uncommitted"``.
+    on_lost_data
+        What to do if the wanted offset was deleted: ``"stop"`` with an error, or go on with the
+        ``"earliest"`` that is left, which is logged and counted in ``lost``.
+    tombstones
+        Records without a value: ``"reject"`` them, or ``"skip"`` them and count in ``skipped``.
+    key_header
+        The header whose value stands for the message's own key.
+    group
+        A consumer group that shows, for displays only, how far checkpoints have come.
+    options, connect_timeout
+        See ``Settings``: security and tuning options of kafka-python, and seconds to wait.
+    discover_every
+        Seconds between looks for partitions that were added; those are read from their beginning.
+
+    Attributes
+    ----------
+    trouble
+        What it waits for if no broker answers, as of the last question; empty if all is well.
+
+    """
+
+    def __init__(
+        self,
+        topics: str | Sequence[str] | Mapping[str, Iterable[int] | None],
+        servers: str | Sequence[str],
+        *,
+        codec: Codec | None = None,
+        start: str | Position = "earliest",
+        isolation: str = "read_committed",
+        on_lost_data: str = "stop",
+        tombstones: str = "reject",
+        key_header: str | None = None,
+        group: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        connect_timeout: float = 60.0,
+        discover_every: float = 5.0,
+        **fields: Any,
+    ) -> None:
+        if codec is not None and fields:
+            raise TypeError(f"give a codec, or {', '.join(fields)}; not both")
+        self._settings = Settings(servers, options, connect_timeout)
+        self._topics = Topics(topics)
+        _one_of("isolation", isolation, "read_committed", "read_uncommitted")
+        _one_of("on_lost_data", on_lost_data, "stop", "earliest")
+        _one_of("tombstones", tombstones, "reject", "skip")
+        if isinstance(start, str):
+            _one_of("start", start, "earliest", "latest")
+        self._batches = MessageBatches(
+            message_codec(**({"label": "label"} | fields)) if codec is None else codec,
+            skip_tombstones=tombstones == "skip",
+            key_header=key_header,
+        )
+        self._positions = Positions(start, isolation, on_lost_data, self._settings)
+        self._display = None if group is None else GroupDisplay(group, self._settings)
+        self._isolation = isolation
+        self._discover_every = discover_every
+        self._held = FetchBuffer()
+        self._consumer: Any = None
+        self._failed_at: dict[Any, int] | None = None
+        self._broken: SourceError | None = None
+        self._closed = False
+        self._looked = 0.0
+        self.trouble = ""
+
+    def __repr__(self) -> str:
+        return f"KafkaSource({self.name!r})"
+
+    @property
+    def name(self) -> str:
+        """The topics and servers."""
+        return f"kafka {','.join(self._topics.names)} at {','.join(self._settings.servers)}"
+
+    @property
+    def raw(self) -> list[Any]:
+        """kafka-python's records behind the last batch's places, made anew each time."""
+        return self._batches.raw
+
+    @property
+    def lost(self) -> int:
+        """How many records were deleted before they could be read."""
+        return self._positions.lost
+
+    @property
+    def skipped(self) -> int:
+        """How many tombstones were passed over."""
+        return self._batches.skipped
+
+    @property
+    def ended(self) -> bool:
+        """A topic never ends."""
+        return False
+
+    @property
+    def position(self) -> Position:
+        """``{topic: {partition: next offset}}``, partitions as strings; no question to a broker."""
+        if self._consumer is None:
+            return {topic: dict(parts) for topic, parts in self._positions.given.items()}
+        return as_position(self._positions.next)
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        """Return the next records; None if none came in time.
+
+        The first call connects, which takes up to ``connect_timeout``. A broker that goes away
+        later is waited for: it is then None until the broker is back.
+        """
+        self._ready()
+        deadline = time.monotonic() + timeout
+        while True:
+            self._ready()
+            self._look()
+            found = self._fetch(max_records, max(0.0, deadline - time.monotonic()))
+            batch = self._batches.made(found, self.position) if found else None
+            if batch is not None:
+                return batch
+            self._checked()
+            if time.monotonic() >= deadline:
+                return None
+
+    def seek(self, position: Position) -> None:
+        """Go on behind a position that was given before; connects if need be.
+
+        A partition that the position does not name was added since, and is read from its
+        beginning; a topic that it does not name is read from ``start``.
+        """
+        self._topics.check(position)
+        self._positions.given = {topic: dict(parts) for topic, parts in position.items()}
+        self._held.clear()
+        if self._broken is not None:
+            self._broken = None
+            self._drop()
+        if self._consumer is None:
+            self._ready()
+        else:
+            self._positions.place(self._topics.partitions())
+        self._batches.forget()
+
+    def lag(self) -> dict[str, dict[str, int]]:
+        """Return how many offsets each partition is behind its end, asked from the brokers.
+
+        While no broker answers, the last known ends count. May be called from another thread.
+        """
+        consumer, at = self._consumer, dict(self._positions.next)
+        if consumer is None or self._closed:
+            return {}
+        from kafka.errors import KafkaError
+
+        try:
+            ends = consumer.end_offsets(list(at), timeout_ms=2000)
+            self.trouble = ""
+        except (KafkaError, AttributeError):
+            self.trouble = "no broker answers; trying again"
+            ends = {one: consumer.highwater(one) for one in at}
+        return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
+
+    def display(self, position: Position) -> None:
+        """Show that what lies before this position is in a checkpoint, if there is a group."""
+        if self._display is not None:
+            self._display.show(position)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._closed = True
+        if self._display is not None:
+            self._display.close()
+        if self._consumer is not None:
+            self._positions.given = as_position(self._positions.next)
+            self._drop()
+
+    def _drop(self) -> None:
+        consumer, self._consumer = self._consumer, None
+        self._held.clear()
+        if consumer is not None:
+            with contextlib.suppress(Exception):  # its thread may have died, of whatever
+                consumer.close(autocommit=False, timeout_ms=2000)
+
+    def _checked(self) -> None:
+        if self._closed:
+            raise SourceError(f"{self.name}: the source is closed")
+        if self._broken is not None:
+            raise self._broken
+
+    def _ready(self) -> None:
+        self._checked()
+        if self._consumer is not None:
+            return
+        deadline = time.monotonic() + self._settings.connect_timeout
+        try:
+            consumer = self._settings.connect(self._make)
+            cluster = consumer._cluster  # kafka-python shows its metadata in no other way
+            trouble = wait_for_topics(cluster, self._topics.names, deadline)
+        except KafkaTroubleError as error:
+            raise SourceError(str(error)) from None
+        if trouble is not None:
+            consumer.close(autocommit=False, timeout_ms=0)
+            raise SourceError(f"Kafka at {self._settings.servers[0]}: {trouble.text}")
+        self._consumer = consumer
+        self._positions.attach(consumer, cluster)
+        try:
+            self._topics.attach(cluster)
+            self._positions.place(self._topics.partitions())
+        except BaseException:
+            self._consumer = None
+            consumer.close(autocommit=False, timeout_ms=0)
+            raise
+
+    def _make(self, config: dict[str, Any]) -> Any:
+        from kafka import KafkaConsumer
+
+        fixed = {
+            "group_id": None,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",  # a lost offset must be loud
+            "isolation_level": self._isolation,
+            "key_deserializer": None,
+            "value_deserializer": None,  # one that raises makes the next poll spin for ever
+        }
+        tuned = {
+            "metadata_max_age_ms": max(500, int(self._discover_every * 1000)),
+            "max_partition_fetch_bytes": 4 << 20,
+            "metrics_enabled": False,
+        }
+        consumer = KafkaConsumer(**(tuned | config | fixed))
+        quicken(consumer)
+        return consumer
+
+    def _fetch(self, max_records: int, timeout: float) -> dict[Any, list[Messages]]:
+        """Return the next messages by partition, none if none came in time."""
+        if not self._held and not self._polled(max(max_records, _AT_ONCE), timeout):
+            return {}
+        found = self._held.take(max_records)
+        # What was fetched is handed out before an error is told of.
+        with contextlib.suppress(SourceError), self._final(LostDataError):
+            self._positions.move_on(found, held=bool(self._held))
+        return found
+
+    def _polled(self, most: int, timeout: float) -> bool:
+        """Hold what the consumer has got, and return True; False if it was lost or in trouble."""
+        from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
+
+        try:
+            found = self._consumer.poll(timeout_ms=int(timeout * 1000), max_records=most)
+        except OffsetOutOfRangeError as error:
+            with self._final(LostDataError):
+                self._positions.out_of_range(error)
+            return False
+        except LogTruncationError as error:
+            with self._final(LostDataError):
+                self._positions.truncated(error)
+            return False
+        except KafkaError as error:
+            if not error.retriable:
+                self._start_over(error)
+            else:
+                log.warning("%s: %s; trying again", self.name, self._settings.scrub(error))
+                time.sleep(min(timeout, 0.1))
+            return False
+        except Exception as error:  # records that cannot be unpacked, or the thread has died
+            self._start_over(error)
+            return False
+        self._held.put(found)
+        return True
+
+    @contextlib.contextmanager
+    def _final(self, kind: type[SourceError]) -> Iterator[None]:
+        """Let an error of this kind end the source: it is raised again with every poll."""
+        try:
+            yield
+        except kind as error:
+            self._broken = error
+            raise
+
+    def _start_over(self, error: Exception) -> None:
+        """Connect anew from where this stands; raise SourceError if that was tried here before.
+
+        After most errors kafka-python's consumer is of no use: its next poll spins for ever.
+        """
+        text = self._settings.scrub(f"{type(error).__name__}: {error}"[:500])
+        if self._positions.next == self._failed_at:
+            at = ", ".join(
+                f"{one.topic}/{one.partition}@{n}" for one, n in self._positions.next.items()
+            )
+            self._broken = SourceError(f"Kafka: reading cannot go on at {at[:300]} ({text})")
+            raise self._broken from error
+        log.warning("%s: %s; connecting anew", self.name, text)
+        self._failed_at = dict(self._positions.next)
+        self._positions.given = as_position(self._positions.next)
+        self._drop()
+
+    def _look(self) -> None:
+        """Take up partitions that were added; notice topics that were deleted."""
+        now = time.monotonic()
+        if now < self._looked + min(1.0, self._discover_every):
+            return
+        self._looked = now
+        with self._final(SourceError):
+            there = self._topics.there()
+        if there:
+            self._positions.take_up(self._topics.partitions())
+
+
+def _one_of(name: str, value: str, *allowed: str) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, not {value!r}")

@@ -1,0 +1,189 @@
+"""The engine between two topics, killed again and again: every record learned and answered once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import subprocess
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors.kafka.sink import KafkaSink
+from stream_llsvm.connectors.kafka.source import KafkaSource
+from stream_llsvm.connectors.message_codec import message_codec
+from tests.connectors.kafka.support import Kafka, until, written_place
+
+RECORDS = 12_000
+KILLS = 6
+
+RUN = """
+import json
+import sys
+from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors.file.sink import FileDeadLetters
+from stream_llsvm.connectors.kafka.source import KafkaSource
+from stream_llsvm.connectors.kafka.sink import KafkaSink
+from stream_llsvm.connectors.message_codec import message_codec
+from stream_llsvm.engine.checkpoints import Checkpoints
+
+servers, source, target, folder, records = sys.argv[1:]
+print("begun", flush=True)
+engine = Engine(
+    KafkaSource(source, servers, codec=message_codec(label="label")),
+    LLSVMClassifier(n_anchors=10, n_neighbors=3, step_size=1.0),
+    sink=KafkaSink(target, servers, transactional_id=target),
+    dead_letters=FileDeadLetters(folder + "/dead.jsonl"),
+    checkpoints=Checkpoints(folder + "/checkpoints"),
+    every=0.1,
+    max_batch=200,
+    detector=None,
+)
+report = engine.run(int(records) - engine.progress.counts["records"])
+engine.model.save(folder + "/model.llsvm")
+told = {name: report[name] for name in ("records", "learned", "predicted", "rejected", "classes")}
+of_each = dict(zip(report["classes"], engine.progress.scores.class_counts().tolist()))
+print(json.dumps(told | {"of_each": of_each, "position": engine.position}, sort_keys=True))
+engine.sink.close()
+engine.source.close()
+"""
+
+
+def values(n: int) -> list[bytes]:
+    """Return records, one in a hundred of them poisoned."""
+    chance = random.Random(0)
+    rows = []
+    for _ in range(n):
+        a, b = chance.gauss(0, 1), chance.gauss(0, 1)
+        rows.append(json.dumps({"a": a, "b": b, "label": int(a * b > 0)}).encode())
+    rows[::100] = [b"{poison"] * len(rows[::100])
+    return rows
+
+
+def begin(kafka: Kafka, source: str, target: str, folder: Path) -> subprocess.Popen[str]:
+    folder.mkdir(exist_ok=True)
+    told = [kafka.servers, source, target, str(folder), str(RECORDS)]
+    run = subprocess.Popen([sys.executable, "-c", RUN, *told], stdout=subprocess.PIPE, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "begun\n"
+    return run
+
+
+def answered(kafka: Kafka, topic: str) -> list[Any]:
+    """Return which records were answered, as a reader of committed data sees it, in order."""
+    return [written_place(record.value) for record in kafka.everything(topic)]
+
+
+def kill_and_finish(kafka: Kafka, source: str, target: str, folder: Path) -> str:
+    """Kill the run again and again, then let it finish; return what it says at the end."""
+    chance, kills = random.Random(1), 0
+    while True:
+        run = begin(kafka, source, target, folder)
+        if kills < KILLS:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.wait(chance.uniform(0.5, 2.0))
+            if run.returncode is None:
+                run.kill()
+                kills += 1
+                run.communicate()
+                continue
+        said = run.communicate()[0]
+        assert run.returncode == 0
+        assert kills > 0
+        return said
+
+
+def test_every_record_is_learned_and_answered_once(kafka: Kafka, tmp_path: Path) -> None:
+    source, quiet, killed = (kafka.topic() for _ in range(3))
+    kafka.send(source, values(RECORDS))
+    undisturbed = begin(kafka, source, quiet, tmp_path / "quiet").communicate()[0]
+    good = RECORDS - RECORDS // 100
+    report = json.loads(undisturbed)
+    assert [report[name] for name in ("records", "learned", "predicted")] == [RECORDS, good, good]
+    assert kill_and_finish(kafka, source, killed, tmp_path / "killed") == undisturbed
+    places = answered(kafka, killed)
+    assert places == answered(kafka, quiet)
+    assert len(places) == len(set(places)) == good
+    for name in ("model.llsvm", "dead.jsonl"):
+        mine, other = (tmp_path / which / name for which in ("killed", "quiet"))
+        assert mine.read_bytes() == other.read_bytes(), name
+
+
+def test_with_four_partitions_every_counter_is_exact(kafka: Kafka, tmp_path: Path) -> None:
+    """In which order the partitions interleave is decided anew; what was counted is not."""
+    source, target = kafka.topic(4), kafka.topic()
+    sent = values(RECORDS)
+    parts = [sent[: RECORDS // 2], sent[RECORDS // 2 : -3_000], sent[-3_000:-500], sent[-500:]]
+    for part, some in enumerate(parts):
+        kafka.send(source, some, partition=part)
+    good = [one for one in sent if not one.startswith(b"{poison")]
+    labels = [json.loads(one)["label"] for one in good]
+    report = json.loads(kill_and_finish(kafka, source, target, tmp_path / "killed"))
+    assert report["position"] == {source: {str(p): len(some) for p, some in enumerate(parts)}}
+    assert report["records"] == RECORDS
+    assert report["learned"] == report["predicted"] == len(good)
+    assert sum(report["rejected"].values()) == RECORDS - len(good)
+    assert report["of_each"] == {str(y): labels.count(y) for y in (0, 1)}
+    places = answered(kafka, target)
+    assert len(places) == len(set(places)) == len(good)
+    for part, some in enumerate(parts):
+        here = [p for p in places if p.startswith(f"{source}/{part}@")]
+        fine = [i for i, one in enumerate(some) if one in set(good)]
+        assert here == [f"{source}/{part}@{i}" for i in fine]
+    dead = [json.loads(line) for line in (tmp_path / "killed/dead.jsonl").read_text().splitlines()]
+    assert len(dead) == RECORDS - len(good)
+    assert len({(one["part"], one["number"]) for one in dead}) == len(dead)
+
+
+def test_a_partition_added_while_running_is_learned_too(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    good = [one for one in values(300) if not one.startswith(b"{poison")]
+    kafka.send(topic, good[:100])
+    source = KafkaSource(
+        topic, kafka.servers, codec=message_codec(label="label"), discover_every=0.5
+    )
+    engine = Engine(source, LLSVMClassifier(n_anchors=10, n_neighbors=3))
+    run = threading.Thread(target=engine.run, args=(len(good),))
+    run.start()
+    try:
+        until(lambda: engine.progress.counts["records"] == 100, what="the first partition")
+        kafka.admin.create_partitions({topic: 2})
+        kafka.admin.wait_for_topics([topic])
+        kafka.send(topic, good[100:], partition=1)
+        run.join(30)
+        assert not run.is_alive()
+    finally:
+        engine.stop()
+        run.join(30)
+        source.close()
+    assert engine.report()["learned"] == len(good)
+    assert engine.position == {topic: {"0": 100, "1": len(good) - 100}}
+
+
+def answers_are(kafka: Kafka, topic: str, number: int) -> bool:
+    return len(answered(kafka, topic)) == number
+
+
+def test_a_record_is_answered_without_waiting_for_more(kafka: Kafka) -> None:
+    """Not for a full batch, not for a checkpoint, and not for the end of the run."""
+    topic, target = kafka.topic(), kafka.topic()
+    good = [one for one in values(10) if not one.startswith(b"{poison")]
+    sink = KafkaSink(target, kafka.servers)
+    source = KafkaSource(topic, kafka.servers, codec=message_codec(label="label"))
+    engine = Engine(source, LLSVMClassifier(n_anchors=10, n_neighbors=3), sink=sink, max_batch=5000)
+    run = threading.Thread(target=engine.run)
+    run.start()
+    try:
+        for n, one in enumerate(good, start=1):
+            kafka.send(topic, [one])
+            until(partial(answers_are, kafka, target, n), what="the answer")
+            assert run.is_alive()
+    finally:
+        engine.stop()
+        run.join(30)
+        source.close()
+        sink.close()
