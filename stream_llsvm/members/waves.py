@@ -40,6 +40,10 @@ class Waves(Plain):
         """Return how many scores per column it gives."""
         return 1 if self.waves(width) > 0 else 0
 
+    def expert_names(self, width: int, columns: int) -> list[str]:
+        """Return what people call its score; a model that is too wide has none."""
+        return [""][: self.experts(width, columns)]
+
     def cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record, of which one in four is learned."""
         waves = self.waves(width)

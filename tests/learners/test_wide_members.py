@@ -186,5 +186,6 @@ def test_predictions_of_experts_that_are_gone_do_not_stop_the_stream(
     _widened(model, width)
     assert model._memory.plan[0, EXPERTS] < before
     assert len(model._memory.foretold().entries) == 0
+    assert all(len(one.experts) == len(one.weights) for one in model.mixture)
     model.learn_one(waiting, True)
     assert sound(model)
