@@ -29,6 +29,7 @@ from stream_llsvm import Engine
 from stream_llsvm.connectors.base import Batch, Place, Position
 from stream_llsvm.dashboard.serving import Dashboard
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.watchers import Watcher
 
 REQUEST = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n"
 ALONE = "no page"
@@ -149,13 +150,13 @@ class Slice(NamedTuple):
     serving: float
 
 
-class Slices:
-    """An observer that has the page there, or not, a slice at a time.
+class Slices(Watcher):
+    """Has the page there, or not, a slice at a time.
 
     Parameters
     ----------
     page
-        The page; its monitor is told of the run by this observer alone.
+        The page; its monitor is told of the run by this watcher alone.
     seconds
         Of each slice.
     rounds
@@ -173,23 +174,23 @@ class Slices:
         self._settled: tuple[float, int, float, float] | None = None
         self.found: dict[str, list[Slice]] = defaultdict(list)
 
-    def began(self, engine: Engine) -> None:
+    def on_start(self, engine: Engine) -> None:
         """Begin with the first slice."""
-        self._monitor.began(engine)
+        self._monitor.on_start(engine)
         self._change(engine)
 
-    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Tell the monitor, if the page is there."""
         if self._case != ALONE:
             begin = time.thread_time()
-            self._monitor.took(engine, batch, answers, seconds)
+            self._monitor.on_batch(engine, batch, answers, seconds)
             self._looked += time.thread_time() - begin
 
-    def turned(self, engine: Engine) -> None:
+    def on_turn(self, engine: Engine) -> None:
         """Tell the monitor, if the page is there; go on to the next slice when it is time."""
         if self._case != ALONE:
             begin = time.thread_time()
-            self._monitor.turned(engine)
+            self._monitor.on_turn(engine)
             self._looked += time.thread_time() - begin
         now, records = time.perf_counter(), engine.progress.counts["records"]
         if self._settled is None:
@@ -204,10 +205,10 @@ class Slices:
             self.found[self._case].append(Slice(rate, *shares))
             self._change(engine)
 
-    def ended(self, engine: Engine, error: BaseException | None) -> None:
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
         """Let all clients go."""
         self._clients.close()
-        self._monitor.ended(engine, error)
+        self._monitor.on_end(engine, error)
 
     def _change(self, engine: Engine) -> None:
         case = next(self._order, None)
@@ -240,7 +241,7 @@ def measured(name: str, features: int, seconds: float, rounds: int) -> dict[str,
     engine.run(max_records=MADE)  # compiled before the clock starts
     with Dashboard(engine, port=0) as page:
         slices = Slices(page, seconds, rounds)
-        engine.observers[-1] = slices  # in place of the page's monitor
+        engine.watchers[-1] = slices  # in place of the page's monitor
         engine.run()
     return slices.found
 

@@ -14,38 +14,31 @@ import results
 import timing
 
 from stream_llsvm import Engine
-from stream_llsvm.connectors.base import Batch
 from stream_llsvm.connectors.file.sink import FileSink
 from stream_llsvm.connectors.file.source import FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
-from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.watchers import Watcher
 
 PART = 50_000  # records that are written again and again
 _SHARES = (0.05, 0.25, 0.5, 0.75)
 
 
-class Memory:
-    """An observer that looks at the process's memory now and then."""
+class Memory(Watcher):
+    """Looks at the process's memory now and then."""
 
     def __init__(self, records: int) -> None:
         self._due = [int(share * records) for share in _SHARES]
         self.seen: list[float] = []
         self.peak = 0.0
 
-    def began(self, run: Engine) -> None:
-        pass
-
-    def took(self, run: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
-        pass
-
-    def turned(self, run: Engine) -> None:
+    def on_turn(self, run: Engine) -> None:
         now = timing.resident_megabytes()
         self.peak = max(self.peak, now)
         if self._due and run.progress.counts["records"] >= self._due[0]:
             self._due.pop(0)
             self.seen.append(now)
 
-    def ended(self, run: Engine, error: BaseException | None) -> None:
+    def on_end(self, run: Engine, error: BaseException | None) -> None:
         self.seen.append(timing.resident_megabytes())
 
 
@@ -79,7 +72,7 @@ def main() -> None:
         sink = FileSink(folder / "out.jsonl", max_bytes=100_000_000, keep=2)
         run = Engine(
             FileSource(data, label="y"), peers.ours("sapl"), sink=sink, checkpoints=kept,
-            every=5.0, observers=[memory],
+            every=5.0, watchers=[memory],
         )  # fmt: skip
         begin = time.perf_counter()
         run.run()

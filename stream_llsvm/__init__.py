@@ -11,7 +11,7 @@ from stream_llsvm.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
-    from stream_llsvm.engine.keeping import EngineError
+    from stream_llsvm.engine.resume import EngineError
     from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
     from stream_llsvm.feature_maps.fourier import FourierFeatures
     from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
@@ -70,7 +70,7 @@ _WHERE = {
     "CSVMClassifier": "learners.clustered",
     "CommitteeClassifier": "learners.committee",
     "Engine": "engine.engine",
-    "EngineError": "engine.keeping",
+    "EngineError": "engine.resume",
     "Explanation": "explain",
     "FernsClassifier": "learners.ferns",
     "FourierFeatures": "feature_maps.fourier",

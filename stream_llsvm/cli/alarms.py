@@ -11,6 +11,7 @@ from stream_llsvm.cli.telling import doubted, first_bad_of, first_of
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.watchers import Watcher
 
 #: Events that are told, and how grave each is.
 _TOLD = {
@@ -22,8 +23,8 @@ _TOLD = {
 _JUDGED_FROM = 1_000  # records learned
 
 
-class Alarms:
-    """An observer that logs a line for each event that is an alarm.
+class Alarms(Watcher):
+    """Logs a line for each event that is an alarm.
 
     And one each for the first record that was rejected, for the first field that could not be
     read, and for a label that looks like a number.
@@ -33,7 +34,7 @@ class Alarms:
     Parameters
     ----------
     engine
-        What will run; it gets one observer more.
+        What will run; it gets one watcher more.
     label
         The label's name, to say what it may have been meant to be.
 
@@ -47,18 +48,18 @@ class Alarms:
         self._last: dict[str, Any] | None = None
         for event in engine.progress.events:
             self._say(event)
-        engine.observers.append(self)
+        engine.watchers.append(self)
 
-    def began(self, engine: Engine) -> None:
+    def on_start(self, engine: Engine) -> None:
         """Begin with what comes now."""
         self._before = engine.progress.counts["records"]
 
-    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Remember what fields there are."""
         if not self._fields:
             self._fields = list(batch.names or map(str, batch.record(0)))
 
-    def turned(self, engine: Engine) -> None:
+    def on_turn(self, engine: Engine) -> None:
         """Say what has happened since the last turn."""
         events, new = engine.progress.events, []
         for event in reversed(events):
@@ -87,13 +88,13 @@ class Alarms:
             self._doubted = True
             warn(doubt, event="doubtful label")
 
-    def ended(self, engine: Engine, error: BaseException | None) -> None:
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
         """Say the rest."""
-        self.turned(engine)
+        self.on_turn(engine)
         self._doubt_the_label(engine)
         if error is None and engine.progress.counts["records"] == self._before:
-            more = ", beside those before" if self._before else ""
-            warn(f"no records came{more}", event="no records")
+            new = "new " if self._before else ""
+            warn(f"there are no {new}records in {engine.source.name}", event="no records")
 
     def _say(self, event: dict[str, Any]) -> None:
         self._last = event

@@ -14,8 +14,8 @@ from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import Sink, SinkError, SourceError
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.keeping import EngineError
-from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.engine.late_labels import Waiting
+from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.model_file import ModelFileError
 
 _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)

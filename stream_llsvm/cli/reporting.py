@@ -38,15 +38,15 @@ class Recording(Monitor):
         super().__init__()
         self._history, self._lately = History(), Lately()
 
-    def turned(self, engine: Engine) -> None:
+    def on_turn(self, engine: Engine) -> None:
         """Look, whatever the time."""
         self._next_look = 0.0
-        super().turned(engine)
+        super().on_turn(engine)
         self._keep()
 
-    def ended(self, engine: Engine, error: BaseException | None) -> None:
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
         """Look for the last time, at everything."""
-        super().ended(engine, error)
+        super().on_end(engine, error)
         self._keep()
 
     def _keep(self) -> None:
@@ -82,7 +82,7 @@ def record(
     """Run a model over a source of so many records; return what the page shows of that."""
     recording = Recording()
     size = max(1, min(_MOST, records // _POINTS))
-    engine = Engine(source, model, max_batch=size, max_rejected_ratio=1.0, observers=[recording])
+    engine = Engine(source, model, max_batch=size, max_rejected_ratio=1.0, watchers=[recording])
     try:
         engine.run(max_records)
     except Exception as error:

@@ -62,9 +62,6 @@ def run_pipeline(
             failed.append(unsaved)
         records = engine.progress.counts["records"] - before
         report = report_of(engine, stopping.by, seconds, records)
-        if records == 0 and stopping.by is None:
-            new = "new " if before else ""
-            warn(f"there are no {new}records in {engine.source.name}", event="no records")
         report["failed"] = failed
         # Where predictions go to standard output, what became of the run must not be among them.
         out = sys.stderr if given is not None and given["to"] == "-" else sys.stdout

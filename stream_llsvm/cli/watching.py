@@ -10,9 +10,8 @@ from typing import NamedTuple, Self
 from rich.console import Console
 
 from stream_llsvm.cli.log import say
-from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.watchers import Watcher
 
 _LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
 
@@ -26,27 +25,18 @@ class Seen(NamedTuple):
     checkpoint: str
 
 
-class Looking:
+class Looking(Watcher):
     """Keeps what is worth showing of a run, some times a second."""
 
     def __init__(self) -> None:
         self.seen = Seen(0, 0, None, "")
         self._next = 0.0
 
-    def began(self, engine: Engine) -> None:
-        """Do nothing: there is nothing to see yet."""
-
-    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
-        """Do nothing: the turn that follows tells all."""
-
-    def turned(self, engine: Engine) -> None:
+    def on_turn(self, engine: Engine) -> None:
         """Look, if it is time."""
         if time.monotonic() >= self._next:
             self.seen = _look(engine)
             self._next = time.monotonic() + _LIVE
-
-    def ended(self, engine: Engine, error: BaseException | None) -> None:
-        """Do nothing: the closing table tells all."""
 
 
 def _look(engine: Engine) -> Seen:
@@ -64,7 +54,7 @@ class Watch:
     Parameters
     ----------
     engine
-        What runs; it gets one observer more.
+        What runs; it gets one watcher more.
     console
         Where to show it: lines are logged if that is no terminal; nothing is shown if None.
     also
@@ -74,7 +64,7 @@ class Watch:
 
     def __init__(self, engine: Engine, console: Console | None, also: Callable[[], None]) -> None:
         self._looking, self._console, self._also = Looking(), console, also
-        engine.observers.append(self._looking)
+        engine.watchers.append(self._looking)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 

@@ -11,7 +11,7 @@ from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.latency import Counts, quantile
 from stream_llsvm.dashboard.look import Details, Look, Table
 from stream_llsvm.dashboard.plain import number, text
-from stream_llsvm.engine.waiting import DELAYS
+from stream_llsvm.engine.late_labels import DELAYS
 
 CLASSES = 40
 _LETTER = 500

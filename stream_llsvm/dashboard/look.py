@@ -16,8 +16,8 @@ from stream_llsvm.connectors.base import Batch, Place, Rejected
 from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.recent import Recent
 from stream_llsvm.engine.checkpoints import Made
-from stream_llsvm.engine.keeping import copied
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.resume import copied
 from stream_llsvm.learners.base import LocalClassifier
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.look import Look
 from stream_llsvm.dashboard.plain import text
-from stream_llsvm.engine.waiting import DELAYS
+from stream_llsvm.engine.late_labels import DELAYS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")

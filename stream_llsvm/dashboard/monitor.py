@@ -15,6 +15,7 @@ from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details, last_of
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.watchers import Watcher
 from stream_llsvm.learners.base import LocalClassifier
 
 log = logging.getLogger("stream_llsvm")
@@ -38,8 +39,8 @@ class Copied(NamedTuple):
     learned: int
 
 
-class Monitor:
-    """An observer that looks at a run some times a second.
+class Monitor(Watcher):
+    """Looks at a run some times a second.
 
     Nothing here waits, and all that is kept is bounded. A look costs at most a hundredth of the
     time: where one takes long, the next comes later. The model is copied only if somebody watches;
@@ -106,7 +107,7 @@ class Monitor:
         """How many seconds ago the run's loop last turned."""
         return time.monotonic() - self.turned_at
 
-    def began(self, engine: Engine) -> None:
+    def on_start(self, engine: Engine) -> None:
         """Look for the first time."""
         self._started = time.time()
         self._began = time.monotonic()
@@ -118,7 +119,7 @@ class Monitor:
         self._engine, self._ours = engine, threading.get_ident()
         compiling.listening.append(self._compiles)
 
-    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Count what a batch cost, and keep it for a moment."""
         n, learned = len(batch), _learned_at_once(engine)
         self._predict.observe(seconds, n)
@@ -133,14 +134,14 @@ class Monitor:
         self._last_record = time.monotonic()
         self._worked += seconds
 
-    def turned(self, engine: Engine) -> None:
+    def on_turn(self, engine: Engine) -> None:
         """Look, if it is time."""
         now = self.turned_at = time.monotonic()
         if now >= self._next_look:
             self._judge(engine, now)
             self._look(engine)
 
-    def ended(self, engine: Engine, error: BaseException | None) -> None:
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
         """Look for the last time, at everything."""
         if self._compiles in compiling.listening:
             compiling.listening.remove(self._compiles)

@@ -45,7 +45,7 @@ class Dashboard:
     Parameters
     ----------
     engine
-        What runs; it gets one observer more.
+        What runs; it gets one watcher more.
     host, port
         Where the page is; port 0 takes any that is free.
     token
@@ -96,7 +96,7 @@ class Dashboard:
             self._lag_thread = threading.Thread(
                 target=self._ask_lag, args=(engine.source,), name="lag", daemon=True
             )
-        engine.observers.append(self.monitor)
+        engine.watchers.append(self.monitor)
 
     def __enter__(self) -> Self:
         self.builder.start()

@@ -25,18 +25,15 @@ from stream_llsvm.connectors.base import (
     transactional,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
-from stream_llsvm.engine.keeping import EngineError, continued, saved
-from stream_llsvm.engine.late import LateLabels
+from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
-from stream_llsvm.engine.observing import Observer
 from stream_llsvm.engine.progress import Progress
-from stream_llsvm.engine.reading import ReadAhead
-from stream_llsvm.engine.recoveries import Recoveries
+from stream_llsvm.engine.reader import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.results import learned_before, results_of
+from stream_llsvm.engine.resume import EngineError, continued, saved
 from stream_llsvm.engine.scores import WINDOW
-from stream_llsvm.engine.unlabelled import Unlabelled
-from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher
 from stream_llsvm.learners.committee import CommitteeClassifier
 
 
@@ -75,7 +72,7 @@ class Engine:
         ``all`` labels.
     clock
         Tells the time in seconds, for what waits and for what is written.
-    observers
+    watchers
         Who is told how the run goes.
 
     Attributes
@@ -113,7 +110,7 @@ class Engine:
         window: int = WINDOW,
         probabilities: str = "top",
         clock: Callable[[], float] = time.time,
-        observers: Sequence[Observer] = (),
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         if not hasattr(source, "poll"):
             raise TypeError(
@@ -130,7 +127,7 @@ class Engine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
-        self.observers: list[Observer] = [Unlabelled(), Recoveries(), *observers]
+        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.position: Position | None = None
         self._again_from: Position | None = None
         self.lost: Lost | None = None
@@ -159,8 +156,8 @@ class Engine:
             self.checkpoints.acquire()
         self._own(busy=True)
         try:
-            for observer in self.observers:
-                observer.began(self)
+            for watcher in self.watchers:
+                watcher.on_start(self)
             died: BaseException | None = None
             try:
                 self._run(max_records)
@@ -168,8 +165,8 @@ class Engine:
                 died = error
                 raise
             finally:
-                for observer in self.observers:
-                    observer.ended(self, died)
+                for watcher in self.watchers:
+                    watcher.on_end(self, died)
         finally:
             self._own(busy=False)
             if self.checkpoints is not None:
@@ -198,8 +195,8 @@ class Engine:
                     batch = batches.next()
                     if batch is not None:
                         self._take(batch)
-                    for observer in self.observers:
-                        observer.turned(self)
+                    for watcher in self.watchers:
+                        watcher.on_turn(self)
                     if end is not None and self.progress.counts["records"] >= end:
                         break
                     self._note_failures()
@@ -238,8 +235,8 @@ class Engine:
                 before = learned_before(batch, answers, learned)
                 self.sink.write(results_of(batch, answers, self._clock(), before))
             self.progress.counts["predicted"] += len(batch) - len(answers.refused)
-            for observer in self.observers:
-                observer.took(self, batch, answers, seconds)
+            for watcher in self.watchers:
+                watcher.on_batch(self, batch, answers, seconds)
         self.progress.counts["records"] += len(batch) + len(batch.rejected)
         self.position = batch.position
         try:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.engine.drifting import Drift
+from stream_llsvm.engine.drift import Drift
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
 from stream_llsvm.labels import Coded, LabelSpace

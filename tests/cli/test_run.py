@@ -72,7 +72,7 @@ def test_a_run_without_records_says_so(tmp_path: Path) -> None:
     empty.write_text("a,y\n")
     result = run("run", "--from", empty, "--label", "y")
     assert result.exit_code == 0
-    assert "no records came" in result.stderr
+    assert "there are no records in" in result.stderr
 
 
 def test_a_file_without_a_header(tmp_path: Path, data: Path) -> None:

@@ -23,6 +23,7 @@ from stream_llsvm.dashboard.history import History
 from stream_llsvm.dashboard.monitor import _RECENT
 from stream_llsvm.dashboard.serving import MOST, Dashboard
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.watchers import Watcher
 from tests.dashboard.live import Live, live, rows, stream, wait_for
 from tests.dashboard.page_process import Turning
 
@@ -205,20 +206,11 @@ def test_recent_records_are_bounded_however_they_come() -> None:
 def test_a_page_that_is_watched_for_long_takes_no_more_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Hurried:
+    class Hurried(Watcher):
         """Lets every turn of the loop be looked at."""
 
-        def began(self, engine: Engine) -> None:
-            pass
-
-        def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
             page.monitor._next_look = page.monitor._next_copy = page.builder._next_view = 0.0
-
-        def turned(self, engine: Engine) -> None:
-            pass
-
-        def ended(self, engine: Engine, error: BaseException | None) -> None:
-            pass
 
     def resident(frames: int) -> float:
         for _ in range(frames):
@@ -227,7 +219,7 @@ def test_a_page_that_is_watched_for_long_takes_no_more_memory(
         return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
     monkeypatch.setattr("tests.dashboard.page_process._RATE", 1e9)
-    engine = Engine(Turning(), SAPLClassifier(), observers=[Hurried()])
+    engine = Engine(Turning(), SAPLClassifier(), watchers=[Hurried()])
     with Dashboard(engine, port=0) as page:
         page.builder.history = History(most=100)
         run = threading.Thread(target=engine.run)

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.dashboard.metrics import escaped
 from stream_llsvm.engine.checkpoints import Checkpoints
-from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.engine.late_labels import Waiting
 from tests.dashboard.live import Fed, Live, live, rows, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]

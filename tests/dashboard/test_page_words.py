@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.engine.late_labels import Waiting
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.live import Fed, live, rows
 from tests.dashboard.replay import replaying

@@ -16,8 +16,9 @@ from stream_llsvm import Engine, EngineError, LLSVMClassifier
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.engine.watchers import Watcher
 from tests.learners.support import everything, taught
 
 Rows = list[dict[str, Any]]
@@ -295,7 +296,7 @@ def test_no_checkpoint_is_written_while_nothing_comes_in(tmp_path: Path) -> None
     class Paused(Witness):
         turns = 0
 
-        def turned(self, engine: Engine) -> None:
+        def on_turn(self, engine: Engine) -> None:
             self.turns += engine.progress.counts["records"] == 30
             if self.turns == 5:
                 engine.stop()
@@ -308,7 +309,7 @@ def test_no_checkpoint_is_written_while_nothing_comes_in(tmp_path: Path) -> None
     data, kept = rows(30), Checkpoints(tmp_path)
     engine = Engine(
         Endless(data, "y"), model(), checkpoints=kept, every=0.0, max_batch=10,
-        observers=[Paused()],
+        watchers=[Paused()],
     )  # fmt: skip
     engine.run()
     kept.close()
@@ -363,34 +364,34 @@ def test_commits_without_their_checkpoint_stop_the_run(tmp_path: Path) -> None:
         Engine(source(rows(9)), model(), sink=sink, checkpoints=Checkpoints(tmp_path))
 
 
-class Witness:
+class Witness(Watcher):
     def __init__(self) -> None:
         self.told: list[str] = []
 
-    def began(self, engine: Engine) -> None:
+    def on_start(self, engine: Engine) -> None:
         self.told.append("began")
 
-    def took(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         assert len(batch) == len(answers.labels)
         assert seconds > 0
         self.told.append(f"took {len(batch)}")
 
-    def turned(self, engine: Engine) -> None:
+    def on_turn(self, engine: Engine) -> None:
         self.told.append(f"turned {engine.progress.counts['records']}")
 
-    def ended(self, engine: Engine, error: BaseException | None) -> None:
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
         self.told.append(f"ended {type(error).__name__}")
 
 
-def test_observers_are_told_how_a_run_goes_and_of_what_it_died() -> None:
+def test_watchers_are_told_how_a_run_goes_and_of_what_it_died() -> None:
     witness = Witness()
     records = [{"x": float(i), "y": i % 2 == 0} for i in range(5)]
-    Engine(ListSource(records, label="y"), model(), max_batch=3, observers=[witness]).run()
+    Engine(ListSource(records, label="y"), model(), max_batch=3, watchers=[witness]).run()
     assert witness.told[:5] == ["began", "took 3", "turned 3", "took 2", "turned 5"]
     assert witness.told[-1] == "ended NoneType"
     bad = [{"x": "word", "y": True}] * 200
     witness = Witness()
     with pytest.raises(EngineError):
-        Engine(ListSource(bad, label="y"), model(), observers=[witness]).run()
+        Engine(ListSource(bad, label="y"), model(), watchers=[witness]).run()
     assert witness.told[0] == "began"
     assert witness.told[-1] == "ended EngineError"

@@ -15,7 +15,7 @@ from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
 from stream_llsvm.connectors.file.source import FileSource
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
-from stream_llsvm.engine.waiting import Waiting
+from stream_llsvm.engine.late_labels import Waiting
 from tests.engine.test_engine import learned, model, rows, source
 from tests.learners.support import everything, taught
 

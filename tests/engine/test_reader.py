@@ -10,15 +10,15 @@ from collections.abc import Iterable
 import pytest
 
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Source
-from stream_llsvm.engine import reading
-from stream_llsvm.engine.reading import ReadAhead
+from stream_llsvm.engine import reader
+from stream_llsvm.engine.reader import ReadAhead
 
 SOON = 60.0  # seconds that no test should take
 
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_IDLE", 0.01)
+    monkeypatch.setattr(reader, "_IDLE", 0.01)
 
 
 class Scripted(Source):

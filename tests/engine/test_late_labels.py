@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_llsvm.engine.waiting import Guess, Waiting
+from stream_llsvm.engine.late_labels import Guess, Waiting
 from stream_llsvm.model_file import dumps, loads
 
 

@@ -11,7 +11,7 @@ from river import base, drift
 
 from stream_llsvm import Engine
 from stream_llsvm.engine.checkpoints import Checkpoints
-from stream_llsvm.engine.drifting import Drift, changes
+from stream_llsvm.engine.drift import Drift, changes
 from tests.engine.test_engine import model, rows, source
 
 BATCH = 1_000

@@ -10,8 +10,8 @@ import pytest
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.late_labels import Guess, Waiting
 from stream_llsvm.engine.progress import Progress
-from stream_llsvm.engine.waiting import Guess, Waiting
 
 
 def records(labels: str) -> list[dict[str, Any]]:

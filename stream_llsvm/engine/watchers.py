@@ -1,0 +1,101 @@
+"""Who watches a run: the base class, and those that every run has."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from stream_llsvm.connectors.base import Batch, Recovering
+from stream_llsvm.engine.learner import Answers
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+
+_LOOKED_AT = 100  # records
+_LISTED = 12  # fields
+
+
+class Watcher:
+    """What is told how a run goes, by the thread that runs it and may touch the model just then.
+
+    The run waits meanwhile: a watcher copies what it needs and leaves the rest to a thread of its
+    own. It overrides what it wants to be told.
+    """
+
+    def on_start(self, engine: Engine) -> None:
+        """Be told that the run begins."""
+
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Be told of a batch that was answered, and learned where it had labels, in so long."""
+
+    def on_turn(self, engine: Engine) -> None:
+        """Be told that the loop goes on: after every batch, and some times a second without any."""
+
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
+        """Be told that the run has ended, and of what it died if it did."""
+
+
+class Recoveries(Watcher):
+    """Notes each trouble of the source once, and its end."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+        self._source: Recovering | None = None
+
+    def on_start(self, engine: Engine) -> None:
+        """Begin without trouble."""
+        self._since = None
+        # Looked up once: to ask what a protocol asks takes as long as many records.
+        self._source = engine.source if isinstance(engine.source, Recovering) else None
+
+    def on_turn(self, engine: Engine) -> None:
+        """Ask the source."""
+        trouble = "" if self._source is None else self._source.trouble
+        if trouble and self._since is None:
+            self._since = time.monotonic()
+            engine.progress.note("recovering", trouble)
+        elif self._since is not None and not trouble:
+            gone = time.monotonic() - self._since
+            self._since = None
+            engine.progress.note("reconnected", f"after {gone:,.0f} s")
+
+
+class Unlabelled(Watcher):
+    """Notes, once, that none of the first records has a label."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._fields: list[str] = []
+        self._settled = False
+
+    def on_start(self, engine: Engine) -> None:
+        """Look no more if labels come later, or if some have come in an earlier run."""
+        self._settled |= engine.late is not None or engine.progress.counts["learned"] > 0
+
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Look for labels among the first records."""
+        if self._settled:
+            return
+        self._settled = any(label is not None for label in batch.labels)
+        self._seen += len(batch)
+        if not self._fields:
+            self._fields = list(batch.names or map(str, batch.record(0)))
+        if self._seen >= _LOOKED_AT:
+            self._note(engine)
+
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
+        """Note it of a stream that was shorter, too."""
+        if self._seen:
+            self._note(engine)
+
+    def _note(self, engine: Engine) -> None:
+        if self._settled:
+            return
+        self._settled = True
+        more = len(self._fields) - _LISTED
+        fields = ", ".join(self._fields[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+        engine.progress.note(
+            "no labels",
+            f"none of the first {self._seen:,} records has one, so that nothing is learned: is the "
+            f"label's name right? The features are {fields}",
+        )
