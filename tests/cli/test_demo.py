@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -19,7 +20,11 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm import Engine
+from stream_llsvm.cli.commands.demo import command
+from stream_llsvm.cli.demonstrating import _source as demo_source
 from stream_llsvm.extras import install_command
+from stream_llsvm.streams.pace import PacedSource
 from tests.cli import support
 from tests.cli.support import ROOT, refused, started
 
@@ -232,3 +237,14 @@ def test_without_the_extra_one_line_says_what_to_install(absent: str) -> None:
     assert done.returncode == 2
     hint = f"{absent} is not installed: {install_command('dashboard')}"
     assert done.stderr == f"stream-llsvm: the demo: {hint}\n"
+
+
+def test_the_demo_shows_an_alarm_at_its_first_change() -> None:
+    """Learn the demo's own stream, as far as its first half minute."""
+    seed = inspect.signature(command).parameters["seed"].default
+    _, source = demo_source("bananas", {}, 400, seed)
+    assert isinstance(source, PacedSource)
+    engine = Engine(source.source)
+    engine.run(9_000)
+    first = next(event for event in engine.progress.events if event["kind"] == "drift")
+    assert 8_000 < first["record"] < 8_100, "after 20 seconds at 400 records a second"
