@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
-    from stream_llsvm.learners.feature_warnings import UnknownFeatureWarning
+    from stream_llsvm.learners.feature_warnings import FeaturesLeftOutWarning, UnknownFeatureWarning
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
@@ -43,6 +43,7 @@ __all__ = [
     "Engine",
     "EngineError",
     "Explanation",
+    "FeaturesLeftOutWarning",
     "FernsClassifier",
     "FourierFeatures",
     "HomogeneousKernelMap",
@@ -72,6 +73,7 @@ _WHERE = {
     "Engine": "engine.engine",
     "EngineError": "engine.resume",
     "Explanation": "explain",
+    "FeaturesLeftOutWarning": "learners.feature_warnings",
     "FernsClassifier": "learners.ferns",
     "FourierFeatures": "feature_maps.fourier",
     "HomogeneousKernelMap": "feature_maps.homogeneous",

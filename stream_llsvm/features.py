@@ -126,7 +126,7 @@ class FeatureSpace:
     def __init__(self, names: Iterable[Hashable] = ()) -> None:
         self._columns: dict[Any, int] = {}
         self.ignored = 0
-        self._append(names)
+        self.append(names)
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -198,9 +198,17 @@ class FeatureSpace:
             Names of features; a record will do.
 
         """
-        self._append(self.unknown(names))
+        self.append(self.unknown(names))
 
-    def _append(self, names: Iterable[Hashable]) -> None:
+    def append(self, names: Iterable[Hashable]) -> None:
+        """Give columns to these names as they come: some of those that `unknown` returned.
+
+        Parameters
+        ----------
+        names
+            Names of features.
+
+        """
         for name in names:
             check_name(name)
             self._columns.setdefault(name, len(self._columns))

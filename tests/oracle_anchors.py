@@ -148,7 +148,7 @@ class AnchorsOracle:
                 for part in (machine.weights, machine.biases):
                     part[1] += rate * (part[0] - part[1])
             view, bias = seen.z, 1.0
-            if self._is_centred() and j < len(seen.near):
+            if self._is_centred(seen) and j < len(seen.near):
                 view, bias = seen_from(seen.near[j].position, seen.z)
             machine.biases[0] += by_rung * share * bias  # LL(12), SAPL(18)
             if not o.flat:
@@ -159,9 +159,11 @@ class AnchorsOracle:
         """Whether steps are those of a stream; the papers' schedule knows no others."""
         return self.left is None or self.options.schedule != kernel.LADDER
 
-    def _is_centred(self) -> bool:
-        """Whether machines learn from x - v; the papers' do from x."""
-        return self.options.schedule == kernel.LADDER and not self.options.flat
+    def _is_centred(self, seen: Look) -> bool:
+        """Whether machines learn from x - v; the papers' do from x, and so do those of texts."""
+        if has_a_view(seen.z):
+            return self.options.schedule == kernel.LADDER and not self.options.flat
+        return False
 
     def _lengths(self) -> Array:
         return np.array(self.steps) * (1.0 if self.left is None else self.left)
@@ -197,7 +199,7 @@ class AnchorsOracle:
         pace = max(anchor_steps.SLOWEST, 1 / self.learned)
         shares = np.array([share for _, share in seen.answering])
         squares = np.full(len(shares), 0.0 if self.options.flat else (seen.z**2).sum())
-        if self._is_centred():
+        if self._is_centred(seen):
             squares[: len(seen.squared)] = seen.squared
         energy = float((shares**2 * (1 + squares)).sum())
         rise = anchor_steps.LARGEST_RISE
@@ -256,6 +258,12 @@ class AnchorsOracle:
         for anchor in self.anchors:
             anchor.machine.biases[:, :, max(2, before) :] = -1
         return experts
+
+
+def has_a_view(z: Array) -> bool:
+    """Whether a record is not a wide one that says something in less than a quarter of it."""
+    narrow = len(z) <= anchor_steps.WIDE
+    return narrow or anchor_steps.SPARSE * int(np.count_nonzero(z)) >= len(z)
 
 
 def reconstructed(z: Array, near: Array) -> Array:

@@ -9,6 +9,7 @@ from stream_llsvm.kernels.numbers.blend import FLOOR, TRUST
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.learners.llsvm_regressor import STEPS, LLSVMRegressor
 from stream_llsvm.members.anchors import Anchors
+from tests.oracle_anchors import has_a_view
 from tests.oracle_parts import Array, seen_from
 
 SHARPNESS = Anchors.sharpness
@@ -71,7 +72,9 @@ class NumbersOracle:
             self.anchors = np.vstack([self.anchors, z])
         if len(d) == 0:
             return
-        own = float((share**2 * (1 + np.append(d, z @ z))).sum())
+        viewed = has_a_view(z)
+        squares = np.append(d if viewed else np.full(len(d), z @ z), z @ z)
+        own = float((share**2 * (1 + squares)).sum())
         usual = self.measure(own, float(d.mean()))
         rest = y - out[: len(self.steps)]
         push = pushes(of.loss, rest, self.epsilon)
@@ -89,7 +92,7 @@ class NumbersOracle:
             if self.copies == 2:
                 pace = min(1, w * gamma * max(0.001, 1 / (1 + self.mass[a])))
                 self.machines[a, 1] += pace * (self.machines[a, 0] - self.machines[a, 1])
-            centre = self.anchors[a] if a < of.n_anchors else 0 * z
+            centre = self.anchors[a] if viewed and a < of.n_anchors else 0 * z
             self.machines[a, 0] += np.outer(eta * push * gamma, np.append(*seen_from(centre, z)))
         keep = 1 - np.minimum(0.5, eta * of.l2)
         self.machines[:, 0, :, :-1] *= keep[:, None]

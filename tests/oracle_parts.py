@@ -131,6 +131,7 @@ class Scale:
         centre, inverse = self.centre, self.inverse
         if self.count < scaling.YOUNG:
             sparse = self.centre == 0 and self.inverse > 0 and self.mean != 0
+            sparse |= self.count == 0 and self._absent_before(among) > 0
             mean, variance = self._with(v, 1 / (self.count + 1))
             centre, inverse = self._standard(mean, variance, sparse)
         if v == centre and inverse > 0 and (v != 0 or among < scaling.MANY):
@@ -156,9 +157,13 @@ class Scale:
         rate = max(1 / self.count, scaling.SLOWEST)
         # ``_with`` looks at whether the feature has settled, this value included.
         self.mean, self.variance = self._with(v, rate)
-        age = seen - self.born
+        age = seen - self.born + self._absent_before(among)
         sparse = 2 * self.named < age or (self.variance == 0 and self.named < age)
         self.centre, self.inverse = self._standard(self.mean, self.variance, sparse)
+
+    def _absent_before(self, among: int) -> float:
+        """How many records count as having come without it before it was first named."""
+        return min(self.born, scaling.ABSENT_BEFORE) if among >= scaling.MANY else 0.0
 
     def _with(self, v: float, rate: float) -> tuple[float, float]:
         delta = v - self.mean

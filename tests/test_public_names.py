@@ -22,6 +22,7 @@ NAMES = [
     "Engine",
     "EngineError",
     "Explanation",
+    "FeaturesLeftOutWarning",
     "FernsClassifier",
     "FourierFeatures",
     "HomogeneousKernelMap",

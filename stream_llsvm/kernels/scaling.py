@@ -46,6 +46,8 @@ SLOWEST = 1e-5
 THINNING, THINNING_AMONG_MANY = 8, 32
 #: From so many features on a 0 is as if the feature were not named.
 MANY = 128
+#: Among many features one that came late was absent before: from so many records at most.
+ABSENT_BEFORE = 100
 ABSENT = -np.inf
 
 
@@ -67,6 +69,7 @@ def scaled(statistics: Array, i: int, v: Real, standardize: bool) -> Real:
             (1 - rate) * delta * delta - statistics[i, VARIANCE]
         )
         sparse = centre == 0 and inverse > 0 and statistics[i, MEAN] != 0
+        sparse |= statistics[i, COUNT] == 0 and absent_before(statistics, i) > 0
         if sparse:
             variance += mean * mean
             mean = 0.0
@@ -137,13 +140,24 @@ def observe(statistics: Array, i: int, v: Real, seen: Real, due: bool) -> None:
     statistics[i, MEAN] += rate * delta
     statistics[i, VARIANCE] += rate * ((1 - rate) * delta * delta - statistics[i, VARIANCE])
     mean, variance = statistics[i, MEAN], statistics[i, VARIANCE]
-    age = seen - statistics[i, BORN]
+    age = seen - statistics[i, BORN] + absent_before(statistics, i)
     if 2 * statistics[i, NAMED] < age or (variance == 0 and statistics[i, NAMED] < age):
         statistics[i, CENTRE] = 0.0
         variance += mean * mean
     else:
         statistics[i, CENTRE] = mean
     statistics[i, INVERSE] = 1 / math.sqrt(variance) if variance > 1e-24 * mean * mean else 0.0
+
+
+@kernel
+def absent_before(statistics: Array, i: int) -> Real:
+    """How many records count as having come without the feature before it was first named.
+
+    Among many features: a new word of a text is sparse from birth on, and says something the first
+    time. Few features that come late (a new sensor) are dense from birth on.
+    """
+    late = min(statistics[i, BORN], ABSENT_BEFORE)
+    return late if statistics.shape[0] >= MANY else 0.0
 
 
 @kernel

@@ -18,8 +18,8 @@ from stream_llsvm.compiling import announce
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.frames import Matrix
 from stream_llsvm.kernels.scaling import BORN
-from stream_llsvm.learners.feature_warnings import KnowsFeatures
 from stream_llsvm.learners.options import flag, whole
+from stream_llsvm.learners.room import BoundedModel
 from stream_llsvm.model_file import ModelFileError, write
 from stream_llsvm.sparse import SparseRows
 
@@ -27,10 +27,13 @@ _WORD = 8
 _LARGEST = 1e300
 
 
-class BlockModel(KnowsFeatures, abc.ABC):
+class BlockModel(BoundedModel):
     """Features' names, and a block of float64 numbers in named sections."""
 
+    _scores_are = "scores"
+
     def __init__(self, standardize: bool, max_mb: int) -> None:
+        super().__init__()
         self.standardize = flag("standardize", standardize)
         self.max_mb = whole("max_mb", max_mb, 1, 10**6)
         self._features = FeatureSpace()
@@ -89,28 +92,15 @@ class BlockModel(KnowsFeatures, abc.ABC):
             start += size
         return found
 
-    def _room_for(self, new: int, columns: int) -> int:
-        """Return the width that so many new features need; refuses what is too large."""
-        width = len(self._features) + new
-        if width <= self._width:
-            width = self._width
-        elif self._state is not None and width > 64:
-            width += width // 4  # the next new ones find room
-        words = sum(math.prod(shape) for shape in self._layout(width, columns).values())
-        needed = _WORD * words / 2**20
-        if needed > self.max_mb:
-            raise ValueError(
-                f"with {len(self._features) + new:,} features and {columns:,} scores the model "
-                f"would take {needed:,.0f} MB, more than max_mb={self.max_mb:,}: fold the features "
-                "(river.preprocessing.FeatureHasher), check that the label is a class and not a "
-                "number or an id, or raise max_mb"
-            )
-        return width
+    def _bytes(self, width: int, scores: int) -> int:
+        return _WORD * sum(math.prod(shape) for shape in self._layout(width, scores).values())
 
     def _grow(self, names: Iterable[Hashable], columns: int) -> None:
         """Know these features, and have so many columns; raises before anything has changed."""
-        unknown = self._features.unknown(names)
-        width = self._room_for(len(unknown), columns)
+        unknown, known = self._features.unknown(names), len(self._features)
+        held = 0 if self._state is None else self._width
+        width = self._width_for(held, known + len(unknown), columns)
+        unknown = self._leave_out(unknown, width - known)
         if self._state is None or (width, columns) != (self._width, self._held_columns):
             announce(self._kernel)
             before = None if self._state is None else self._views()
@@ -119,8 +109,7 @@ class BlockModel(KnowsFeatures, abc.ABC):
             self._begin(views)
             if before is not None:
                 self._carry(before, views)
-        known = len(self._features)
-        self._features.add(unknown)
+        self._features.append(unknown)
         self._introduce(known, len(self._features))
 
     def _introduce(self, first: int, end: int) -> None:

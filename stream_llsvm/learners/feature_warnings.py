@@ -23,6 +23,10 @@ class UnknownFeatureWarning(UserWarning):
     """A record was answered whose features the model does not know, or not all of them."""
 
 
+class FeaturesLeftOutWarning(UserWarning):
+    """A model has no room for more features, and learns on without those that come."""
+
+
 @contextmanager
 def without_warnings() -> Iterator[None]:
     """Say nothing in this thread: whoever asks tells of unknown features in another way."""
@@ -63,7 +67,7 @@ class KnowsFeatures:
         warnings.warn(
             f"{told} {_listed(space.names)}: {rest}; said once per model",
             UnknownFeatureWarning,
-            stacklevel=_levels_to_the_caller(),
+            stacklevel=levels_to_the_caller(),
         )
 
     def _warn_of_unknown_in(self, names: Collection[Hashable], matrix: Matrix) -> None:
@@ -97,8 +101,8 @@ def _listed(names: Collection[Any]) -> str:
     return some if len(names) <= _LISTED else f"{some} and {len(names) - _LISTED:,} more"
 
 
-def _levels_to_the_caller() -> int:
-    """Return how many calls up the package was entered: there the warning points."""
+def levels_to_the_caller() -> int:
+    """Return how many calls up the package was entered: there a warning points."""
     frame, levels = sys._getframe(1), 1
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame, levels = frame.f_back, levels + 1

@@ -10,19 +10,21 @@ import numpy as np
 
 from stream_llsvm.features import FeatureSpace, Row
 from stream_llsvm.labels import LabelSpace
-from stream_llsvm.learners.feature_warnings import KnowsFeatures
 from stream_llsvm.learners.options import flag, whole
+from stream_llsvm.learners.room import BoundedModel
 from stream_llsvm.members.member import Member
 from stream_llsvm.memory import UNBOUNDED, Foretold, Memory
 from stream_llsvm.model_file import ModelFileError
 
-_ROOMY = 64  # from this many features on, new ones find room made in advance
+#: A saved model is at most twice as wide as its features are many, and so much.
+_MOST_ROOM = 64
 
 
-class GrowingModel(KnowsFeatures, abc.ABC):
+class GrowingModel(BoundedModel):
     """Names, labels and the block of memory that the kernels work on."""
 
     def __init__(self, standardize: bool = True, max_mb: int = 1_024, seed: int = 0) -> None:
+        super().__init__()
         self.standardize = flag("standardize", standardize)
         self.max_mb = whole("max_mb", max_mb, 1, 10**6)
         self.seed = whole("seed", seed, 0, 2**32 - 1)
@@ -61,20 +63,23 @@ class GrowingModel(KnowsFeatures, abc.ABC):
     def _make_room(self, names: Iterable[Hashable], labels: Iterable[Hashable]) -> None:
         """Know these features and labels; raises before anything has changed."""
         features = self._features.unknown(names)
-        classes = LabelSpace(self._labels.labels)
-        for label in labels:
-            classes.add(label)
-        n_features = len(self._features) + len(features)
+        classes = self._labels
+        if any(classes.code(label) < 0 for label in labels):
+            classes = LabelSpace(classes.labels)
+            for label in labels:
+                classes.add(label)
+        known, held = len(self._features), 0 if self._memory is None else self._memory.width
+        width = self._width_for(held, known + len(features), len(classes))
+        features = self._leave_out(features, width - known)
         if self._memory is None:
-            memory = self._refuse_if_too_large(n_features, len(classes))
+            memory = self._laid_out(width, len(classes))
             memory.begin()
             self._memory = memory
-        elif n_features > self._memory.width or len(classes) > self._memory.n_classes:
-            memory = self._refuse_if_too_large(n_features, len(classes))
+        elif width > held or len(classes) > self._memory.n_classes:
+            memory = self._laid_out(width, len(classes))
             self._memory.carry_to(memory)
             self._memory = memory
-        known = len(self._features)
-        self._features.add(features)
+        self._features.append(features)
         self._memory.introduce(known, len(self._features))
         self._labels = classes
 
@@ -88,23 +93,9 @@ class GrowingModel(KnowsFeatures, abc.ABC):
             budget=self._budget,
         )
 
-    def _refuse_if_too_large(self, n_features: int, n_classes: int) -> Memory:
-        """Lay out the memory for so much; nothing is allocated yet."""
-        width = n_features
-        if self._memory is not None and n_features > _ROOMY:
-            width = max(self._memory.width, n_features + n_features // 4)
-        if self._memory is not None and n_features <= self._memory.width:
-            width = self._memory.width
-        memory = self._laid_out(width, n_classes)
-        needed = memory.n_bytes / 2**20
-        if needed > self.max_mb:
-            raise ValueError(
-                f"with {n_features:,} features and {n_classes:,} classes the model would take "
-                f"{needed:,.0f} MB, more than max_mb={self.max_mb:,}: fold the features "
-                "(river.preprocessing.FeatureHasher), check that the label is a class and not a "
-                "number or an id, use fewer anchors, or raise max_mb"
-            )
-        return memory
+    def _bytes(self, width: int, scores: int) -> int:
+        # A second class comes to every model: names shall not have taken its room.
+        return self._laid_out(width, max(2, scores)).n_bytes
 
     def _run_one(self, memory: Memory, row: Row) -> None:
         # Without the features that nobody knows yet it is another record that is foretold.
@@ -120,7 +111,7 @@ class GrowingModel(KnowsFeatures, abc.ABC):
             if len(labels) == 0:
                 raise ModelFileError("the model file's state knows no label")
             width = payload["width"]
-            if not len(features) <= width <= 2 * len(features) + _ROOMY:
+            if not len(features) <= width <= 2 * len(features) + _MOST_ROOM:
                 raise ModelFileError("the model file's width does not fit its features")
             memory = self._laid_out(width, len(labels))
             if state.dtype != np.uint8 or state.shape != (8 * memory.n_words,):

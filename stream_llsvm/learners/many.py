@@ -111,10 +111,7 @@ class ManyRecords(GrowingModel, AnswersMany):
                     firsts.add(i)
         arriving = self._arriving(names, matrix, importance)
         if arriving or firsts:
-            unknown = sum(map(len, arriving.values()))
-            # Every size on the way, since a model with more classes may have fewer rungs.
-            for n_classes in range(max(1, len(self._labels)), len(ahead) + 1):
-                self._refuse_if_too_large(len(self._features) + unknown, n_classes)
+            self._refuse_if_too_large(arriving, firsts)
         cuts = sorted({*_blocks(matrix), *firsts, *arriving, n})
         waiting: list[Hashable] = []
         for begin, end in itertools.pairwise(cuts):
@@ -150,6 +147,17 @@ class ManyRecords(GrowingModel, AnswersMany):
                 sure[0, part] = np.where(likeliest[part] >= 0, proba[each, likeliest[part]], 0.0)
                 sure[1, part] = np.where(codes[part] >= 0, proba[each, codes[part]], 0.0)
         return likeliest
+
+    def _refuse_if_too_large(self, arriving: dict[int, list[Hashable]], firsts: set[int]) -> None:
+        """Raise ValueError if a class on the way would not fit, before anything is learned."""
+        width = 0 if self._memory is None else self._memory.width
+        features, classes = len(self._features), len(self._labels)
+        for row in sorted({*arriving, *firsts}):
+            features += len(arriving.get(row, ()))
+            classes += row in firsts
+            if classes > 0:  # a model begins with its first class
+                width = self._width_for(width, features, classes)
+                features = min(features, width)
 
     def _arriving(
         self, names: Sequence[Hashable], matrix: Matrix, importance: NDArray[np.float64]

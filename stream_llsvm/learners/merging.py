@@ -38,8 +38,9 @@ def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:
         return new
     features, labels = _spaces([model for model, _ in counted])
     width = max(model._memory.width for model, _ in counted if model._memory is not None)
-    new._refuse_if_too_large(len(features), len(labels))
     width = max(width, len(features))
+    if not new._fits(width, len(labels)):
+        new._refuse(width, len(labels))
     memories = [_brought_to(model, features, labels, width) for model, _ in counted]
     # The mean of one and the same is the same, to the bit.
     one = all(memory.state.tobytes() == memories[0].state.tobytes() for memory in memories)

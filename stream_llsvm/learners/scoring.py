@@ -197,9 +197,8 @@ class ScoringClassifier(BlockModel, AnswersMany, base.MiniBatchClassifier):
         if isinstance(matrix, SparseRows):
             found = matrix.first_rows(counted)
             arriving = {r: self._features.unknown(names[c] for c in at) for r, at in found.items()}
-        columns = 1 if len(ahead) <= 2 else len(ahead)
-        self._room_for(sum(map(len, arriving.values())), columns)
         arriving = {r: new for r, new in arriving.items() if new}
+        self._refuse_if_too_large(arriving, firsts)
         cuts = sorted({int(counted[0]), *firsts, *arriving, len(matrix)})
         for begin, end in itertools.pairwise(cuts):
             self._know(arriving.get(begin, ()), firsts.get(begin, ()))
@@ -210,6 +209,18 @@ class ScoringClassifier(BlockModel, AnswersMany, base.MiniBatchClassifier):
                     codes[i - begin] = self._labels.code(labels[i])
             rows = self._features.encode_many(names, matrix[part])
             self._call(rows, codes, importance[part], np.zeros((end - begin, self._columns)))
+
+    def _refuse_if_too_large(
+        self, arriving: Mapping[int, list[Hashable]], firsts: Mapping[int, list[Hashable]]
+    ) -> None:
+        """Raise ValueError if a class on the way would not fit, before anything is learned."""
+        width = 0 if self._state is None else self._width
+        features, classes = len(self._features), len(self._labels)
+        for row in sorted({*arriving, *firsts}):
+            features += len(arriving.get(row, ()))
+            classes += row in firsts
+            width = self._width_for(width, features, 1 if classes <= 2 else classes)
+            features = min(features, width)
 
     def warm_start(self, X: Any, y: Any, epochs: int = 10) -> None:
         """Learn from history first, in several passes, each in a fresh random order.

@@ -140,8 +140,10 @@ class Anchors(Stepping):
         new["raw_scale"][:] = old["raw_scale"][kept]
         new["keep"][:] = old["keep"][:, kept]
         width = old["weights"].shape[-1]
-        self.widen(new["weights"][..., :width], old["weights"][:, :, kept], 3)
-        self.widen(new["biases"], old["biases"][:, :, kept], 3)
+        # Where all rungs go on, their weights, which may be most of the model, are copied once.
+        which = kept if len(kept) < len(rungs) else slice(None)
+        self.widen(new["weights"][..., :width], old["weights"][:, :, which], 3)
+        self.widen(new["biases"], old["biases"][:, :, which], 3)
         # A class that nobody has seen would have been every record's "not this one": the machines
         # that have answered records begin at the margin against it.
         born = int(old["running"][kernel.N_ANCHORS])

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from stream_llsvm.kernels import scaling
 from stream_llsvm.kernels.scaling import (
     ABSENT,
+    ABSENT_BEFORE,
     BORN,
     CENTRE,
     COUNT,
@@ -102,6 +103,29 @@ def test_an_old_feature_is_scaled_by_what_it_has_learned() -> None:
 
 def test_the_first_value_ever_is_the_mean() -> None:
     assert _scaled(np.zeros(STATISTICS), 123.0, True) == 0
+
+
+def test_among_many_features_a_name_that_comes_late_says_something_at_once() -> None:
+    """It was absent before, so that it is sparse from birth on; among few it is a new sensor."""
+    for among, first in ((MANY - 1, 0.0), (MANY, 1.0)):
+        statistics, oracle = np.zeros((among, STATISTICS)), Scale(born=3.0)
+        statistics[5, BORN] = 3
+        for i, v in enumerate((4.0, 4.0, 4.0)):
+            z = float(scaled(statistics, 5, v, True))
+            assert z == pytest.approx(first) == oracle.scaled(v, True, among)
+            observe(statistics, 5, v, 4 + i, False)
+            oracle.observe(v, 4 + i, among)
+            np.testing.assert_allclose(statistics[5], list(vars(oracle).values()))
+        assert oracle.centre == (0.0 if first else 4.0)
+
+
+def test_among_many_features_a_sensor_that_comes_late_is_dense_before_long() -> None:
+    statistics = np.zeros((MANY, STATISTICS))
+    statistics[5, BORN] = 10_000
+    values = np.random.default_rng(0).normal(300, 1, size=2 * ABSENT_BEFORE)
+    for i, v in enumerate(values):
+        observe(statistics, 5, v, 10_001 + i, False)
+    assert statistics[5, CENTRE] == pytest.approx(values.mean())
 
 
 def test_one_outrageous_value_widens_the_scale_by_a_factor() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_llsvm.kernels.members.anchor_steps import WIDE
 from stream_llsvm.kernels.scaling import ABSENT
+from stream_llsvm.members.anchors import Anchors
 from tests.oracle import Oracle
 from tests.oracle_compare import (
     ALL,
@@ -51,6 +53,23 @@ def test_sparse_rows_are_dense_rows_with_absent_columns(name: str) -> None:
         close(sparse.machines[0], dense.machines[0], 1e-3, "weights")
         close(sparse.machines[1], dense.machines[1], 1e-3, "biases")
         assert expected.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("of", [member(), member(n_anchors=1, n_neighbors=1, common_share=0.0)])
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_wide_sparse_records_are_learned_as_the_oracle_does(of: Anchors, share: float) -> None:
+    """Those that name less than a quarter are learned as they are, not as an anchor sees them."""
+    width = WIDE + 30
+    x, labels = stream(3, 40, width, 3)
+    x[np.random.default_rng(0).random(x.shape) > share] = ABSENT
+    dense, sparse, oracle = Kernels(of, width, 3), Kernels(of, width, 3), Oracle(of, width, 3)
+    for row, label in zip(x, labels, strict=True):
+        synced(oracle, sparse)
+        dense.memory.state[:] = sparse.memory.state
+        sparse.sparse(row, int(label))
+        both_learn(dense, oracle, row, int(label), tolerance=1e-3)
+        close(sparse.machines[0], dense.machines[0], 1e-3, "weights")
+        close(sparse.machines[1], dense.machines[1], 1e-3, "biases")
 
 
 @pytest.mark.parametrize("name", NEW)

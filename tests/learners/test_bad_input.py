@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from stream_llsvm import LCCClassifier, SAPLClassifier
+from stream_llsvm import FeaturesLeftOutWarning, LCCClassifier, SAPLClassifier
 from stream_llsvm.learners.base import LocalClassifier
-from tests.learners.support import ALL_LEARNERS, everything, records, small, taught
+from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
 GOOD = {"f0": 1.0, "f1": 2.0, "f2": 3.0}
 VALUES: dict[str, tuple[Any, str]] = {
@@ -179,22 +180,35 @@ def test_epochs(epochs: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)
-def test_a_model_that_would_grow_too_large_stays_as_it_is(kind: type[LocalClassifier]) -> None:
-    rng = np.random.default_rng(0)
-    wide = rng.normal(size=(4, 20_000))
-    message = r"20,00[03] features and . classes .* more than max_mb=1: fold the features .*raise"
-
-    def call_one(model: LocalClassifier) -> None:
-        model.learn_one(dict(enumerate(wide[0].tolist())), 0)
-
-    refused(small(kind, max_mb=1), records(40), call_one, message)
+def test_a_model_does_not_begin_too_large(kind: type[LocalClassifier]) -> None:
+    wide = np.random.default_rng(0).normal(size=(4, 20_000))
+    message = r"20,000 features and . classes .* more than max_mb=1: fold the features .*raise"
     for call in (
+        lambda m: m.learn_one(dict(enumerate(wide[0].tolist())), 0),
         lambda m: m.learn_many(wide, [0, 1, 2, 3]),
         lambda m: m.test_then_learn(wide, [0, 1, 2, 3]),
         lambda m: m.warm_start(wide, [0, 1, 2, 3]),
     ):
-        refused(small(kind, max_mb=1), records(40), call, message)
         refused(small(kind, max_mb=1), [], call, message)
+
+
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_a_model_that_runs_leaves_out_what_it_has_no_room_for(kind: type[LocalClassifier]) -> None:
+    wide = np.random.default_rng(0).normal(size=(4, 20_000))
+    x = dict(enumerate(wide[0].tolist()))
+    calls: tuple[Callable[[LocalClassifier], None], ...] = (
+        lambda m: m.learn_one(x, 0),
+        lambda m: m.learn_many(wide, [0, 1, 2, 0]),
+        lambda m: m.warm_start(wide, [0, 1, 2, 0], epochs=1),
+    )
+    for call in calls:
+        model = small(kind, max_mb=1)
+        taught(model, records(40))
+        with pytest.warns(FeaturesLeftOutWarning, match="max_mb=1 has room for"):
+            call(model)
+        assert model._memory is not None and model._memory.n_bytes <= 2**20
+        assert 3 < len(model.features) == 20_003 - model.left_out
+        assert sound(model) and model.predict_one(x) is not None
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)

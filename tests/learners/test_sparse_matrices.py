@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from stream_llsvm import SAPLClassifier
+from stream_llsvm import FeaturesLeftOutWarning, SAPLClassifier
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import ALL_LEARNERS, everything, small
 
@@ -82,9 +82,18 @@ def test_warm_start_learns_documents(kind: type[LocalClassifier]) -> None:
     assert right > 0.5, "one in three is chance"
 
 
-def test_more_than_fits_is_refused_before_anything_is_learned() -> None:
+def test_words_for_which_there_is_no_room_are_left_out() -> None:
     X, y = documents()
     model = SAPLClassifier(max_mb=1)
-    with pytest.raises(ValueError, match="more than max_mb=1"):
+    with pytest.warns(FeaturesLeftOutWarning, match="max_mb=1 has room for"):
         model.learn_many(X, y)
+    assert model.left_out > 0 and len(model.features) < len(np.unique(X.indices))
+    assert set(model.classes) == set(y)
+
+
+def test_a_class_that_does_not_fit_is_refused_before_anything_is_learned() -> None:
+    X, _ = documents()
+    model = SAPLClassifier(max_mb=1)
+    with pytest.raises(ValueError, match="more than max_mb=1"):
+        model.learn_many(X, range(X.shape[0]))
     assert model.features == () and model.classes == ()

@@ -30,6 +30,8 @@ LARGEST_JUMP = 1e4
 SLOWEST = 0.001
 LARGEST_RISE = 10.0
 LEAST_TILT = 5.0
+# Of more columns than this a record that says something in less than a quarter is a sparse one.
+WIDE, SPARSE = 512, 4
 FADE = 0.999
 
 
@@ -192,6 +194,17 @@ def from_anchor(position: Array, zoom: Real, x: Array, at: Array, view: Array) -
             view[i] = x[i] - v if x[i] != 0 else np.float32(0)
             along += view[i] * v
     return along
+
+
+@kernel
+def has_a_view(x: Array, width: int) -> bool:
+    """Whether a record can be seen from an anchor: not if it is wide and most of it is empty."""
+    if width <= WIDE:
+        return True
+    named = 0
+    for i in range(x.size):
+        named += 1 if x[i] != 0 else 0
+    return SPARSE * named >= width
 
 
 @kernel

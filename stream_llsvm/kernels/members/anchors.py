@@ -15,7 +15,9 @@ codes and the others, the mapped ones, for the machines. Without one all are for
 But for the papers' own schedule, a machine learns from the record as its anchor sees it, x - v_j,
 and the bias that it has there: around their anchor records lie on all sides, seen from the origin
 all on one, and then the steps of weights and bias undo each other. What is kept is W_j and b_j as
-above.
+above. A wide record that names few columns (a text) is learned as it is: x - v over these columns
+alone is a view from nowhere, with which steps may grow without end, and over all columns it would
+cost the width.
 
 An anchor lies at zoom_j q_j: moving towards x shrinks zoom_j and adds x to q_j, so that a move
 costs only what the record names.
@@ -72,6 +74,7 @@ from stream_llsvm.kernels.members.anchor_steps import (
     brace,
     energy_of,
     from_anchor,
+    has_a_view,
     mean_of,
     measure,
     place,
@@ -262,7 +265,8 @@ def run(
             a, b = e * columns, (e + 1) * columns
             any_push |= pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
         sees = x_norm if machine_width > 0 else 0.0
-        energy = energy_of(code, distance, k, answering.size, sees, centred)
+        from_own = centred and has_a_view(x, width)
+        energy = energy_of(code, distance, k, answering.size, sees, from_own)
         energy = measure(running, distance, k, energy)
         t = running[SEEN] - 1
         for r in range(rungs):
@@ -308,7 +312,7 @@ def run(
                 average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
             if any_push:
                 view, bias_step = x, settings[BIAS_STEP]
-                if centred and a < n_all:
+                if from_own and a < n_all:
                     view = offset[: x.size]
                     bias_step -= from_anchor(positions[a], facts[ZOOM, a], x, at, view)
                 descend(

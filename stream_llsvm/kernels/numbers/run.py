@@ -40,6 +40,7 @@ from stream_llsvm.kernels.members.anchor_state import (
 from stream_llsvm.kernels.members.anchor_steps import (
     energy_of,
     from_anchor,
+    has_a_view,
     mean_of,
     measure,
     place,
@@ -200,7 +201,8 @@ def run_numbers(
         if k == 0:
             continue  # the first record only places the first anchor
 
-        energy = energy_of(code, distance, k, answering.size, x_norm, True)
+        from_own = has_a_view(x, width)
+        energy = energy_of(code, distance, k, answering.size, x_norm, from_own)
         usual = measure(running, distance, k, energy)
         any_push = False
         for r in range(rungs):
@@ -227,7 +229,7 @@ def run_numbers(
                 average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
             if any_push:
                 view, bias_step = x, 1.0
-                if a < n_all:
+                if from_own and a < n_all:
                     view = offset[: x.size]
                     bias_step -= from_anchor(positions[a], facts[ZOOM, a], x, at, view)
                 descend(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm import LLSVMRegressor
+from stream_llsvm.kernels.members.anchor_steps import WIDE
 from tests.oracle_numbers import NumbersOracle
 
 ANY: dict[str, dict[str, Any]] = {
@@ -33,7 +34,22 @@ def test_it_is_the_oracles(options: dict[str, Any]) -> None:
         standardize=False, **({"n_anchors": 8, "n_neighbors": 3, "epsilon": 0.5} | options)
     )
     oracle = NumbersOracle(model, 3)
-    told = []
+    _both_learn(model, oracle, X, y, w)
+
+
+def test_wide_sparse_records_are_learned_as_the_oracle_does() -> None:
+    """They are not seen from an anchor; those that name a quarter and more are."""
+    rng = np.random.default_rng(0)
+    width = WIDE + 20
+    X = rng.normal(size=(60, width))
+    X[rng.random(X.shape) > np.where(np.arange(60) % 3 == 0, 0.5, 0.1)[:, None]] = 0
+    X[0] = 1
+    model = LLSVMRegressor(standardize=False, n_anchors=8, n_neighbors=3, loss="squared")
+    _both_learn(model, NumbersOracle(model, width), X, X[:, :40].sum(axis=1), np.ones(60))
+
+
+def _both_learn(model: LLSVMRegressor, oracle: NumbersOracle, X: Any, y: Any, w: Any) -> None:
+    told, width = [], X.shape[1]
     for row, target, c in zip(X, y, w, strict=True):
         x = dict(enumerate(row.tolist()))
         told.append((model.predict_one(x), oracle.told(row)[0]))
@@ -47,9 +63,9 @@ def test_it_is_the_oracles(options: dict[str, Any]) -> None:
     for a, (position, mass, weights, biases) in enumerate(member.anchors(views)):
         np.testing.assert_allclose(position, oracle.anchors[a], rtol=1e-3, atol=1e-3)
         assert mass == pytest.approx(oracle.mass[a], rel=1e-3)
-        expected = oracle.machines[a].reshape(-1, 4)
-        np.testing.assert_allclose(weights[:, 0], expected[:, :3], rtol=5e-3, atol=5e-3)
-        np.testing.assert_allclose(biases[:, 0], expected[:, 3], rtol=5e-3, atol=5e-3)
+        expected = oracle.machines[a].reshape(-1, width + 1)
+        np.testing.assert_allclose(weights[:, 0], expected[:, :width], rtol=5e-3, atol=5e-3)
+        np.testing.assert_allclose(biases[:, 0], expected[:, width], rtol=5e-3, atol=5e-3)
     np.testing.assert_allclose(model._memory.views(2)["losses"], oracle.losses, rtol=1e-3)
 
 

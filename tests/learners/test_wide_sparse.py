@@ -1,0 +1,172 @@
+"""Wide sparse records, as texts are: learned, answered, and never the end of a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from stream_llsvm import (
+    CommitteeClassifier,
+    FeaturesLeftOutWarning,
+    HomogeneousKernelMap,
+    PegasosClassifier,
+    PegasosRegressor,
+    SAPLClassifier,
+    load_model,
+)
+from stream_llsvm.learners.room import roomy
+from stream_llsvm.names import sort_key
+
+Texts = list[tuple[dict[Any, float], int]]
+
+
+def texts(n: int, words: int = 3_000, common: int = 300, seed: int = 0) -> Texts:
+    """Return records of two classes that name some words oftener than others, and how often."""
+    rng = np.random.default_rng(seed)
+    often = np.where(np.arange(words) < common, 0.35, 5 / np.arange(1, words + 1))
+    tilt = 0.2 * rng.normal(size=words)
+    found: Texts = []
+    for _ in range(n):
+        label = int(rng.random() < 0.5)
+        rate = rng.lognormal(0, 0.5) * often * np.exp((2 * label - 1) * tilt)
+        named = np.flatnonzero(rng.random(words) < rate.clip(0, 0.9))
+        found.append((dict.fromkeys(named.tolist(), 1.0), label))
+    return found
+
+
+def right(model: Any, records: Texts) -> float:
+    """Return how often the model is right, each record predicted and then learned."""
+    hits = 0
+    for x, label in records:
+        hits += model.predict_one(x) == label
+        model.learn_one(x, label)
+    return hits / len(records)
+
+
+def test_the_linear_machine_learns_texts() -> None:
+    """Steps over named columns only, seen from the anchor, grew without end: 89 % and falling."""
+    model = CommitteeClassifier(members=("anchors:1",))
+    assert right(model, texts(800)) > 0.93
+
+
+def test_a_word_teaches_the_first_time_it_comes() -> None:
+    model = CommitteeClassifier(members=("anchors:1",))
+    for x, label in texts(60):
+        model.learn_one(x, label)
+    model.learn_one(dict.fromkeys((0, 1, "new"), 1.0), 1)
+    assert model._memory is not None
+    weights = model._memory.views(1)["weights"]
+    assert (weights[..., model.features.index("new")] != 0).any()
+    assert model.predict_proba_one({"new": 1.0})[1] > model.predict_proba_one({})[1]
+
+
+# ---- more names than there is room for
+
+
+KINDS: tuple[Any, ...] = (SAPLClassifier, CommitteeClassifier, PegasosClassifier, PegasosRegressor)
+
+
+def _named(model: Any) -> int:
+    return len(model.features)
+
+
+def new_words(n: int, each: int) -> Texts:
+    """Return records of two known numbers and so many names that never come again."""
+    rng = np.random.default_rng(0)
+    found: Texts = []
+    for i in range(n):
+        x = {("w", each * i + j): 1.0 for j in range(each)}
+        number = rng.normal()
+        found.append(({"a": number, "b": rng.normal()} | x, int(number > 0)))
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_does_not_end_where_there_is_no_room_for_more_names(kind: Any) -> None:
+    model = kind(max_mb=2 if kind is SAPLClassifier else 8 if kind is CommitteeClassifier else 1)
+    stream = new_words(60, 40 if kind in KINDS[:2] else 1_000)
+    with pytest.warns(
+        FeaturesLeftOutWarning, match="max_mb=. has room for .* are left out"
+    ) as told:
+        for x, label in stream:
+            model.predict_one(x)
+            model.learn_one(x, label)
+    assert [one.category for one in told].count(FeaturesLeftOutWarning) == 1
+    known = _named(model)
+    assert 40 < known < len(stream) * (len(stream[0][0]) - 2)
+    assert model.left_out == 2 + len(stream) * (len(stream[0][0]) - 2) - known
+    assert model._bytes(known, 1) <= model.max_mb * 2**20 < model._bytes(known + 1, 2)
+    x = {"a": 2.0, "b": 0.0, "never": 1.0}
+    before = model.predict_one(x)
+    for _ in range(20):
+        model.learn_one(x, 0)
+    assert _named(model) == known and "never" not in model.features
+    assert model.predict_one(x) != before or before == 0, "it learns on from what it knows"
+    if kind is not PegasosRegressor:
+        with pytest.raises(ValueError, match="more than max_mb"):
+            for label in range(2, 3_000):
+                model.learn_one({"a": 1.0}, label)
+
+
+@pytest.mark.parametrize("kind", [SAPLClassifier, PegasosClassifier])
+def test_names_are_left_out_of_batches_as_they_are_of_records(kind: Any) -> None:
+    one, many = (kind(max_mb=1) for _ in range(2))
+    vocabulary = [*"ab", *(("w", i) for i in range(60_000))]
+    each = 40 if kind is SAPLClassifier else 1_000
+    stream = new_words(40, each)
+    places = {name: i for i, name in enumerate(sorted(vocabulary, key=sort_key))}
+    rows, columns, values = [], [], []
+    for i, (x, _) in enumerate(stream):
+        for name, value in x.items():
+            rows.append(i)
+            columns.append(places[name])
+            values.append(value)
+    X = sparse.csr_matrix((values, (rows, columns)), shape=(len(stream), len(places)))
+    with pytest.warns(FeaturesLeftOutWarning):
+        for x, label in stream:
+            one.learn_one({places[name]: value for name, value in x.items()}, label)
+    with pytest.warns(FeaturesLeftOutWarning):
+        many.learn_many(X, [label for _, label in stream])
+    assert one.features == many.features and one.left_out == many.left_out > 0
+    state = [m._state if kind is PegasosClassifier else m._memory.state for m in (one, many)]
+    assert state[0].tobytes() == state[1].tobytes()
+
+
+def test_a_model_begins_only_as_large_as_it_may_be() -> None:
+    with pytest.raises(ValueError, match="more than max_mb=1: fold the features"):
+        SAPLClassifier(max_mb=1).learn_one({i: 1.0 for i in range(20_000)}, 0)
+
+
+def test_a_full_model_is_the_same_after_a_reload(tmp_path: Any) -> None:
+    model = SAPLClassifier(max_mb=2)
+    stream = new_words(60, 40)
+    with pytest.warns(FeaturesLeftOutWarning):
+        right(model, stream[:50])
+    model.save(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    with pytest.warns(FeaturesLeftOutWarning):
+        right(again, stream[50:])
+    right(model, stream[50:])
+    assert again._memory.state.tobytes() == model._memory.state.tobytes()  # type: ignore[union-attr]
+
+
+def test_columns_of_a_map_stay_within_the_room() -> None:
+    model = SAPLClassifier(max_mb=2, n_anchors=20, feature_map=HomogeneousKernelMap())
+    with pytest.warns(FeaturesLeftOutWarning):
+        for x, label in new_words(60, 40):
+            model.learn_one({name: abs(value) for name, value in x.items()}, label)
+    assert model._memory is not None and len(model.features) <= model._memory.width
+    assert model.predict_one({"a": 1.0, "b": 0.5}) in (0, 1)
+
+
+def test_however_many_names_come_growth_copies_the_model_once() -> None:
+    """By powers of two; by a quarter it would be five times as often."""
+    held, widths = 600, []
+    for features in range(600, 200_000, 10):
+        if roomy(held, features) != held:
+            held = roomy(held, features)
+            widths.append(held)
+    assert sum(widths) < 2 * widths[-1] + 600
