@@ -25,8 +25,10 @@ from stream_llsvm.kernels.mixer import (
 from stream_llsvm.kernels.piece_scaling import scale_into_pieces
 from stream_llsvm.kernels.pieces import pieces_of, take_pieces
 from stream_llsvm.kernels.scaling import (
+    ABSENT,
     MANY,
     STATISTICS,
+    YOUNG,
     is_due,
     observe_row,
     put_side_by_side,
@@ -63,6 +65,7 @@ from stream_llsvm.kernels.state import (
     STAGE,
     STANDARDIZE,
     TAUGHT,
+    USUALLY_NAMED,
     WIDTH,
 )
 from stream_llsvm.kernels.views import doubles, floats, integers
@@ -72,6 +75,7 @@ FEWEST = 4
 # Whole-model counters, and what scratch remembers of the last single row.
 SEEN, MIXED = range(2)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
+SLOWEST_NAMED = 0.001
 THEN = 3  # beside the three rows that judging takes: what was foretold
 
 MODEL_LAYOUT = (
@@ -202,6 +206,8 @@ def run(
                         likeliest[first + q] = best
                     last_turn = turn == turns - 1
                     if label >= 0 and last_turn:
+                        if width >= MANY:
+                            follow_named(counters, width, some[begins[q] : begins[q + 1]])
                         learn_whom_to_trust(
                             plan, counters, mixer, facts, normal, squares, p, part, label,
                             some_importance[q],
@@ -328,6 +334,18 @@ def may_be_together(plan: Array, columns: Array, lessons: Array) -> bool:
     return True
 
 
+@kernel
+def follow_named(counters: Array, width: int, values: Array) -> None:
+    """Follow how many features a record names: of a settled model one record in some looks."""
+    if counters[TAUGHT] >= YOUNG and not is_due(counters[TAUGHT], width):
+        return
+    named = 0
+    for t in range(values.size):
+        named += 1 if values[t] != ABSENT else 0
+    pace = max(1 / (counters[TAUGHT] + 1), SLOWEST_NAMED) if counters[USUALLY_NAMED] > 0 else 1.0
+    counters[USUALLY_NAMED] += pace * (named - counters[USUALLY_NAMED])
+
+
 @passage
 def learn_whom_to_trust(
     plan: Array,
@@ -345,7 +363,7 @@ def learn_whom_to_trust(
     if plan[0, LEARN_MEMBERS] == 1:
         counters[TAUGHT] += 1
         if facts.shape[1] > 1 and counters[TAUGHT] % TERM == 0:
-            decide(facts, plan, counters[TAUGHT])
+            decide(facts, plan, counters[TAUGHT], counters[USUALLY_NAMED])
     if plan[0, LEARN_MIXER] == 1:
         counters[MIXED] += 1
         if counters[MIXED] % JUDGE_ONE_IN == 0:

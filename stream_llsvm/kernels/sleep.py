@@ -4,29 +4,39 @@ Only where all members together cost more than the budget. Every so many records
 those awake goes to sleep, if the loss would hardly be greater without it; from time to time the one
 that has slept longest is woken for a while, since the stream may have changed. What a member knows
 it keeps.
+
+A record that names few of many features costs what it names, not the width: a value in a column of
+its own is fetched with the line of the cache it lies in, and counts as so many.
 """
 
 from __future__ import annotations
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.mixer import AWAKE, JUDGED, SINCE, WORTH
-from stream_llsvm.kernels.state import BUDGET, COST
+from stream_llsvm.kernels.state import BUDGET, COST, WIDTH
 
 #: Records between two decisions.
 TERM = 512
 #: Terms between two awakenings.
 TERMS_ASLEEP = 16
+#: Numbers in a line of the cache.
+LINE = 16
 #: A member whose absence would cost fewer nats a record is not needed.
 NEEDED = 0.002
 
 
 @kernel
-def decide(facts: Array, plan: Array, learned: Real) -> None:
-    """Send at most one member to sleep, wake at most one."""
-    cost = 0
+def decide(facts: Array, plan: Array, learned: Real, named: Real) -> None:
+    """Send at most one member to sleep, wake at most one; records name so many features each.
+
+    0 if that is not known: then all of them.
+    """
+    cost = 0.0
     for m in range(facts.shape[1]):
         if facts[AWAKE, m] > 0:
             cost += plan[1 + m, COST]
+    if 0 < LINE * named < plan[0, WIDTH]:
+        cost *= LINE * named / plan[0, WIDTH]
     least, sleeper, awake = -1, -1, 0
     for m in range(facts.shape[1]):
         if facts[AWAKE, m] == 0:

@@ -44,11 +44,12 @@ KIND, FIRST_EXPERT, OWN_EXPERTS, COST, RUNGS, LOSS, MULTICLASS, OWN = range(8)
 ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND, PRIOR_KIND, WAVES_KIND = range(1, 7)
 LOCAL_KIND, LANDMARKS_KIND, BUDGET_KIND = range(100, 103)
 # Which of the model's sections are its counters, and where the memory leaves its metric for the
-# ferns; the records that members have learned: a counter and, for the first of a chunk, the clock.
+# ferns; the records that members have learned: a counter and, for the first of a chunk, the clock;
+# how many features a record names among many, a running mean that is a counter, too.
 COUNTERS, RELEVANCE, CLOCK = 0, 14, 19
 # The model's sections of rows without their empty pieces: see pieces.py.
 PACKED, BEGINS, PIECES = 21, 22, 23
-TAUGHT = 2
+TAUGHT, USUALLY_NAMED = 2, 3
 
 FIRST_SECTION = 20
 PLAN_WIDTH = 64

@@ -17,6 +17,9 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
+from stream_llsvm.kernels.scaling import MANY
+from stream_llsvm.kernels.sleep import LINE, TERM
+from stream_llsvm.kernels.state import COST, USUALLY_NAMED
 from stream_llsvm.learners.room import roomy
 from stream_llsvm.names import sort_key
 
@@ -170,3 +173,33 @@ def test_however_many_names_come_growth_copies_the_model_once() -> None:
             held = roomy(held, features)
             widths.append(held)
     assert sum(widths) < 2 * widths[-1] + 600
+
+
+# ---- budgets
+
+
+def test_the_budget_counts_what_records_name() -> None:
+    """By the width it would be 8 times exceeded; what is named is a small part of it."""
+    model = CommitteeClassifier(members=("anchors:1", "anchors:30"), budget=40_000)
+    rng = np.random.default_rng(0)
+    named: list[int] = []
+    for i in range(3 * TERM + 1):
+        named.append(int(rng.integers(5, 15)))
+        words = rng.choice(4_000, named[-1], replace=False).tolist()
+        model.learn_one(dict.fromkeys(words, 1.0), i % 2)
+    assert model._memory is not None and len(model.features) > 3_800
+    usual = model._memory.views(0)["counters"][USUALLY_NAMED]
+    assert usual == pytest.approx(np.mean(named), abs=1)
+    cost = model._memory.plan[1:, COST].sum()
+    assert cost > 8 * 40_000 and cost * LINE * usual / model._memory.width < 40_000
+    assert all(report.awake for report in model.mixture)
+
+
+def test_it_counts_all_columns_of_records_that_name_them_all() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2 * TERM + 1, MANY))
+    model = CommitteeClassifier(members=("anchors:1", "anchors:30"), budget=2_000)
+    model.learn_many(X, X[:, 0] > 0)
+    assert model._memory is not None
+    assert model._memory.views(0)["counters"][USUALLY_NAMED] == MANY
+    assert not all(report.awake for report in model.mixture)
