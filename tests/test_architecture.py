@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explain": {"kernels", "memory"},
     "anchor_table": {"explain", "kernels", "memory"},
     "learners": {
+        "version",
         "compiling",
         "explain",
         "feature_maps",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from datetime import UTC, datetime
 from typing import Any
 
 from stream_llsvm.cli.mistakes import listed
@@ -41,6 +42,7 @@ def described(saved: Saved) -> list[str]:
     what = "a checkpoint" if kept is not None else "a model"
     size = saved.path.stat().st_size
     lines = [f"{what}, {size / 1e6:,.1f} MB: {saved.path}"]
+    lines.append(f"written   {_when(saved)}, by stream_llsvm {saved.version}")
     lines += [f"  passed over: {text}" for text in saved.skipped[:3]]
     options = ", ".join(f"{key}={value!r}" for key, value in model._get_params().items())
     made = f"{type(model).__name__}({options})"
@@ -52,6 +54,36 @@ def described(saved: Saved) -> list[str]:
     return lines + _members(model)
 
 
+def _written(saved: Saved) -> datetime:
+    """Return when the file was written: a checkpoint says so, a model's file was changed then."""
+    stated = None if saved.checkpoint is None else saved.checkpoint.get("time")
+    at = saved.path.stat().st_mtime if stated is None else stated
+    return datetime.fromtimestamp(at).astimezone()
+
+
+def _when(saved: Saved) -> str:
+    at = _written(saved)
+    ago = max(0.0, (datetime.now(UTC) - at).total_seconds())
+    return f"{at:%Y-%m-%d %H:%M:%S %z}, {_duration(ago)} ago"
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration in the two largest units that are not nothing.
+
+    Examples
+    --------
+    >>> _duration(93_784), _duration(65), _duration(0.4)
+    ('1 d 2 h', '1 min 5 s', '0 s')
+
+    """
+    rest, parts = int(seconds), list[str]()
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        number, rest = divmod(rest, size)
+        if number or (unit == "s" and not parts):
+            parts.append(f"{number} {unit}")
+    return " ".join(parts[:2])
+
+
 def _progress(kept: dict[str, Any]) -> list[str]:
     counts, rejected = kept["progress"]["counts"], kept["rejected"]
     lines = [
@@ -59,6 +91,8 @@ def _progress(kept: dict[str, Any]) -> list[str]:
         f"{counts['predicted']:,} predicted, {sum(rejected.values()):,} rejected, "
         f"{counts['drifts']:,} drifts"
     ]
+    if "seconds" in kept["progress"]:
+        lines.append(f"run for   {_duration(kept['progress']['seconds'])}")
     if rejected:
         lines.append(f"rejected  {listed(f'{why}: {n:,}' for why, n in rejected.items())}")
     lines.append(f"position  {_stands(kept['position'])}")
@@ -107,6 +141,8 @@ def _everything(saved: Saved) -> dict[str, Any]:
     model, kept = saved.model, saved.checkpoint
     found: dict[str, Any] = {
         "path": str(saved.path),
+        "written": _written(saved).isoformat(),
+        "version": saved.version,
         "class": type(model).__name__,
         "options": model._get_params(),
         "features": list(map(str, model.features)),
@@ -122,6 +158,7 @@ def _everything(saved: Saved) -> dict[str, Any]:
         found |= {
             "position": kept["position"],
             "counts": kept["progress"]["counts"],
+            "seconds": kept["progress"].get("seconds"),
             "rejected": kept["rejected"],
             "scores": scores.report(len(kept["progress"]["classes"])),
             "waiting": None if late is None else len(late["waiting"]["records"]),

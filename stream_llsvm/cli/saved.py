@@ -12,10 +12,11 @@ from stream_llsvm.model_file import ModelFileError, read
 
 
 class Saved(NamedTuple):
-    """What was read: the model, and the rest of the checkpoint if it is one."""
+    """What was read: the model, its file's version, and the checkpoint if it is one."""
 
     path: Path
     model: LocalClassifier
+    version: str
     checkpoint: dict[str, Any] | None
     skipped: list[str]
 
@@ -55,6 +56,7 @@ def _why(path: Path, error: BaseException) -> str:
 
 def _read(path: Path, skipped: list[str]) -> Saved:
     payload: dict[str, Any] = read(path)
-    if "model" in payload and "progress" in payload:
-        return Saved(path, from_payload(payload["model"]), payload, skipped)
-    return Saved(path, from_payload(payload), None, skipped)
+    checkpoint = payload if "model" in payload and "progress" in payload else None
+    saved: dict[str, Any] = payload if checkpoint is None else payload["model"]
+    version = str(saved.get("version", "before 0.1.0"))
+    return Saved(path, from_payload(saved), version, checkpoint, skipped)

@@ -42,6 +42,7 @@ class Progress:
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen
         self._number = 0
+        self._began, self._before = time.monotonic(), 0.0
 
     def score(self, labels: Sequence[Any], answers: Answers) -> None:
         """Score the answers to records that had a label, and were learned.
@@ -130,6 +131,11 @@ class Progress:
             "classes": list(self.classes.labels),
         }
 
+    @property
+    def seconds(self) -> float:
+        """How long the run has been going on, without the time between its processes."""
+        return self._before + time.monotonic() - self._began
+
     def payload(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
         return {
@@ -137,6 +143,7 @@ class Progress:
             "classes": self.classes.labels,
             "counts": dict(self.counts),
             "since": list(self.since),
+            "seconds": self.seconds,
             "drift": None if self.drift is None else self.drift.payload(),
         }
 
@@ -145,6 +152,7 @@ class Progress:
         self.scores = Scores.restored(payload["scores"])
         self.classes = LabelSpace(payload["classes"])
         self.counts.update(payload["counts"])
+        self._before = payload.get("seconds", 0.0)
         self.since = list(payload.get("since", [0] * len(self.classes)))
         seen = payload.get("drift")
         if self.drift is not None and seen is not None:

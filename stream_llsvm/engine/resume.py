@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ def saved(engine: Engine) -> dict[str, Any]:
     assert isinstance(model, LocalClassifier)
     late = engine.late
     return {
+        "time": time.time(),
         "model": copied(model),
         "position": engine.position,
         "progress": engine.progress.payload(),

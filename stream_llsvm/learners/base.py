@@ -25,6 +25,7 @@ from stream_llsvm.learners.many import ManyRecords
 from stream_llsvm.learners.merging import merge
 from stream_llsvm.learners.weights import checked_weight
 from stream_llsvm.model_file import write
+from stream_llsvm.version import __version__
 
 Record = Mapping[Any, Any]
 
@@ -252,6 +253,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
     def _payload(self) -> dict[str, object]:
         memory = self._memory
         return {
+            "version": __version__,
             "class": type(self).__name__,
             "params": self._saved_params(),
             "features": self._features.names,

@@ -18,6 +18,8 @@ from stream_llsvm.model_file import ModelFileError
 
 #: A saved model is at most twice as wide as its features are many, and so much.
 _MOST_ROOM = 64
+#: Options that may differ and change: they say how a model works, not what it is.
+FREE = ("threads", "max_mb")
 
 
 class GrowingModel(BoundedModel):
@@ -49,6 +51,40 @@ class GrowingModel(BoundedModel):
         own: Any = self
         params: dict[str, Any] = own._get_params()
         return params
+
+    @property
+    def _mutable_attributes(self) -> set[str]:
+        """The options that river's `mutate` may change."""
+        return {name for name in FREE if hasattr(self, name)}
+
+    def mutate(self, new_attrs: Mapping[str, Any]) -> None:
+        """Change options of a model that has begun: ``max_mb``, or ``threads`` of a committee.
+
+        Parameters
+        ----------
+        new_attrs
+            The options, and what they are from now on.
+
+        Examples
+        --------
+        >>> from stream_llsvm import CommitteeClassifier
+        >>> model = CommitteeClassifier()
+        >>> model.mutate({"threads": 2})
+        >>> model.threads
+        2
+
+        """
+        own: Any = self
+        for name in new_attrs:
+            if name not in self._mutable_attributes:
+                may = ", ".join(sorted(self._mutable_attributes))
+                raise ValueError(
+                    f"{name!r} is not a mutable attribute of {type(self).__name__}: {may} may "
+                    "change, any other option makes another model"
+                )
+        type(self)(**own._get_params() | dict(new_attrs))  # which checks them
+        for name, value in new_attrs.items():
+            setattr(self, name, value)
 
     @property
     def classes(self) -> tuple[Any, ...]:

@@ -10,16 +10,13 @@ from typing import Any, TypeVar
 
 from stream_llsvm.features import FeatureSpace
 from stream_llsvm.labels import LabelSpace
-from stream_llsvm.learners.growing import GrowingModel
+from stream_llsvm.learners.growing import FREE, GrowingModel
 from stream_llsvm.memory import Memory
 from stream_llsvm.merging.aligning import grown_to, reorder
 from stream_llsvm.merging.memories import merged
 from stream_llsvm.names import sort_key
 
 Model = TypeVar("Model", bound=GrowingModel)
-
-#: Options that may differ: they say how a model works, not what it is.
-_FREE = ("threads", "max_mb")
 
 
 def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:
@@ -91,7 +88,7 @@ def _refuse_another_kind(first: GrowingModel, other: Any) -> None:
 
 
 def _options(model: Any) -> dict[str, Any]:
-    return {name: v for name, v in model._saved_params().items() if name not in _FREE}
+    return {name: v for name, v in model._saved_params().items() if name not in FREE}
 
 
 def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import stream_llsvm
 from stream_llsvm import CommitteeClassifier, load_model
 from stream_llsvm.learners.committee import MEMBERS
 from tests.cli.support import csv_file, refused, run, told
@@ -126,6 +129,17 @@ def test_inspect_says_it_on_a_screen(tmp_path: Path, kept: Path) -> None:
         assert max(map(len, said[1:])) <= 96
         for word in words:
             assert word in result.stdout
+
+
+def test_inspect_says_when_and_by_what(tmp_path: Path, kept: Path) -> None:
+    for path in (kept, tmp_path / "model.llsvm"):
+        said = run("inspect", path).stdout
+        assert re.search(r"written   \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+\d{4}, \d+ ", said)
+        assert f"by stream_llsvm {stream_llsvm.__version__}" in said
+        assert ("run for   " in said) == (path == kept)
+        age = datetime.now(UTC) - datetime.fromisoformat(told("inspect", path)["written"])
+        assert 0 <= age.total_seconds() < 600
+    assert 0 < told("inspect", kept)["seconds"] < 600
 
 
 def test_inspect_as_json(kept: Path) -> None:

@@ -14,6 +14,7 @@ from river import base, checks, compose, datasets, evaluate, metrics, preprocess
 
 from stream_llsvm import AdditiveSVMClassifier, CommitteeClassifier, SAPLClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.feature_warnings import FeaturesLeftOutWarning
 from tests.learners.support import ALL_LEARNERS, SMALL, everything, records, small, taught
 
 
@@ -174,3 +175,35 @@ def test_the_learners_are_rivers() -> None:
         assert issubclass(kind, base.Classifier)
         assert issubclass(kind, base.MiniBatchClassifier)
         assert kind()._multiclass
+
+
+@pytest.mark.parametrize("kind", ALL_LEARNERS)
+def test_what_may_change_changes_in_a_model_that_has_begun(kind: type[LocalClassifier]) -> None:
+    model: Any = kind()
+    model.learn_one({"a": 1.0}, True)
+    model.mutate({"max_mb": 1})
+    assert model._get_params()["max_mb"] == 1
+    with pytest.warns(FeaturesLeftOutWarning, match="max_mb=1 has room"):
+        model.learn_one({str(i): 1.0 for i in range(100_000)}, False)
+    known = len(model.features)
+    model.mutate({"max_mb": 1_024})
+    model.learn_one({f"late {i}": 2.0 for i in range(100)}, False)
+    assert len(model.features) == known + 100
+    with pytest.raises(ValueError, match="max_mb must be a whole number"):
+        model.mutate({"max_mb": 0})
+    with pytest.raises(ValueError, match="'seed' is not a mutable attribute of"):
+        model.mutate({"max_mb": 7, "seed": 3})
+    assert model.max_mb == 1_024
+
+
+def test_threads_may_change_without_a_trace() -> None:
+    X = np.random.default_rng(0).normal(size=(600, 3))
+    y = (X[:, 0] > 0).tolist()
+    one, two = CommitteeClassifier(), CommitteeClassifier()
+    for model in (one, two):
+        model.learn_many(X[:300], y[:300])
+    two.mutate({"threads": 2})
+    for model in (one, two):
+        model.learn_many(X[300:], y[300:])
+    assert one._memory is not None and two._memory is not None
+    assert one._memory.state.tobytes() == two._memory.state.tobytes()
