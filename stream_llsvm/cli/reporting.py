@@ -14,18 +14,20 @@ from river import base as river
 from stream_llsvm.cli.mistakes import RunFailedError, one_line
 from stream_llsvm.connectors.base import Source
 from stream_llsvm.dashboard.building import Lately
-from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
+from stream_llsvm.dashboard.copies import Copies, NothingLearnedError, restored
 from stream_llsvm.dashboard.frames import event, frame, point
 from stream_llsvm.dashboard.history import History
 from stream_llsvm.dashboard.look import recent_of
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import Monitor
+from stream_llsvm.dashboard.sequel import Answered
 from stream_llsvm.dashboard.static_files import File, static_files
 from stream_llsvm.engine.engine import Engine
+from stream_llsvm.learners.feature_warnings import without_warnings
 
 _POINTS = 600
 _MOST = 500  # records in a batch
-_LOOKS = 8
+_LOOKS = 8  # at the answers, in the course of a run
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
 )
@@ -34,13 +36,19 @@ _POLICY = (
 class Recording(Monitor):
     """Looks at a run after every batch, and keeps what there was to see."""
 
-    def __init__(self) -> None:
+    def __init__(self, records: int) -> None:
         super().__init__()
-        self._history, self._lately = History(), Lately()
+        self._history, self._lately, self._view = History(), Lately(), ModelView()
+        self._every, self._due = max(1, records // _LOOKS), 0
+        self._answered: Answered | None = None
+        self.watchers = 1
 
     def on_turn(self, engine: Engine) -> None:
         """Look, whatever the time."""
         self._next_look = 0.0
+        if engine.progress.counts["records"] >= self._due:
+            self._due += self._every
+            self._next_copy = 0.0
         super().on_turn(engine)
         self._keep()
 
@@ -53,6 +61,19 @@ class Recording(Monitor):
         if self.look is not None:
             self._last = point(self.look, *self._lately.add(self.look))
             self._history.add(self._last)
+            answered = None if self.look.details is None else self.look.details.answered
+            if answered is not None:
+                if self._answered is not None and self._answered.copied is not answered.copied:
+                    self._explain()
+                self._answered = answered
+
+    def _explain(self) -> None:
+        """Explain some of the answers that were kept last, by the copy that gave them."""
+        if self._answered is not None:
+            with without_warnings():
+                model = restored(self._answered.copied.model)
+                self._view.replay(model, self._answered.taken)
+            self._answered = None
 
     def recorded(self) -> dict[str, Any]:
         """Return what the page shows: all points, what happened, and the last frame."""
@@ -60,13 +81,10 @@ class Recording(Monitor):
         assert look is not None
         assert look.details is not None
         model = None
+        self._explain()
         try:
             with Copies(self).newest() as (copy, _):
-                view, recent = ModelView(), recent_of(look.details.recent, look.features)
-                for _ in range(
-                    _LOOKS
-                ):  # one look explains only as much as a live page can wait for
-                    model = view.look(copy, recent)
+                model = self._view.look(copy, recent_of(look.details.recent, look.features))
         except NothingLearnedError:
             pass
         return {
@@ -80,7 +98,7 @@ def record(
     source: Source, model: river.Classifier, records: int, max_records: int | None
 ) -> dict[str, Any]:
     """Run a model over a source of so many records; return what the page shows of that."""
-    recording = Recording()
+    recording = Recording(records)
     size = max(1, min(_MOST, records // _POINTS))
     engine = Engine(source, model, max_batch=size, max_rejected_ratio=1.0, watchers=[recording])
     try:

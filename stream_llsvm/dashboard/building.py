@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
+from stream_llsvm.dashboard.copies import Copies, NothingLearnedError, restored
 from stream_llsvm.dashboard.feed import Feed, Message
 from stream_llsvm.dashboard.frames import event, frame, point
 from stream_llsvm.dashboard.history import History
@@ -18,6 +18,9 @@ from stream_llsvm.dashboard.latency import Counts, since
 from stream_llsvm.dashboard.look import Look, recent_of
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import BUSY, OFTEN, OVER, Monitor
+from stream_llsvm.dashboard.sequel import Answered
+from stream_llsvm.dashboard.whys import Kept
+from stream_llsvm.learners.feature_warnings import without_warnings
 
 log = logging.getLogger("stream_llsvm")
 
@@ -83,6 +86,7 @@ class Builder:
         self._lately, self._view = Lately(), ModelView()
         self._model: dict[str, Any] | None = None
         self._next_view = 0.0
+        self._replayed: Answered | None = None
         self._last = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="frames", daemon=True)
@@ -132,6 +136,10 @@ class Builder:
         look = self.monitor.look
         return [event(one) for one in (look.events if look else ()) if one["id"] > after]
 
+    def record(self, which: int) -> Kept | None:
+        """Return one of the records whose answers are explained, None if it is none of them."""
+        return self._view.record(which)
+
     @property
     def drawn(self) -> str | None:
         """The member whose anchors are on the map, None if there is no map."""
@@ -145,6 +153,7 @@ class Builder:
         if look.details is None or not (over or begin >= self._next_view):
             return None
         recent = recent_of(look.details.recent, look.features)
+        self._explain(look.details.answered)
         try:
             with self.copies.newest() as (model, _):
                 seen = self._view.look(model, recent)
@@ -154,3 +163,15 @@ class Builder:
         self._next_view = begin + max(BUSY, _SHARE * cost)
         self._model = seen or self._model
         return seen
+
+    def _explain(self, answered: Answered | None) -> None:
+        """Explain some of these answers, unless that was done."""
+        if answered is None or (
+            self._replayed is not None
+            and answered.copied is self._replayed.copied
+            and answered.number == self._replayed.number
+        ):
+            return
+        with without_warnings():  # the run's own model has said it
+            self._view.replay(restored(answered.copied.model), answered.taken)
+        self._replayed = answered

@@ -9,7 +9,8 @@ from typing import Any
 
 from river import base
 
-from stream_llsvm.dashboard.monitor import Copied, Monitor
+from stream_llsvm.dashboard.monitor import Monitor
+from stream_llsvm.dashboard.sequel import Copied
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 
@@ -41,7 +42,7 @@ class Copies:
             if copied is None:
                 raise NothingLearnedError("nothing has been learned yet")
             if self._made is None or self._made[0] is not copied:
-                self._made = copied, _restored(copied.model)
+                self._made = copied, restored(copied.model)
             model = self._made[1]
             # One that came with what it knows has learned nothing in this run.
             knows = model._memory is not None if isinstance(model, LocalClassifier) else True
@@ -50,5 +51,6 @@ class Copies:
             yield model, copied.learned
 
 
-def _restored(copied: Any) -> Any:
+def restored(copied: Any) -> Any:
+    """Return the model that was copied."""
     return from_payload(copied) if isinstance(copied, dict) else copied

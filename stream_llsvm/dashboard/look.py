@@ -14,7 +14,8 @@ from river import base
 
 from stream_llsvm.connectors.base import Batch, Place, Rejected
 from stream_llsvm.dashboard.latency import Histogram
-from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.dashboard.recent import Recent, Taken
+from stream_llsvm.dashboard.sequel import Answered
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.resume import copied
@@ -27,14 +28,6 @@ _REASONS = 50
 _FEWEST, _MOST, _VALUES = 8, 200, 20_000
 
 Table = NDArray[np.int64]
-
-
-class Taken(NamedTuple):
-    """A batch that was answered, and how many records came before it."""
-
-    batch: Batch
-    answers: Answers
-    before: int
 
 
 class Status(NamedTuple):
@@ -64,6 +57,7 @@ class Details:
     cumulative: Table
     since: list[int]
     recent: list[Taken]
+    answered: Answered | None
 
 
 @dataclass(frozen=True)
@@ -130,7 +124,7 @@ def _labels(engine: Engine) -> Labels | None:
     return Labels(len(waiting.records), dict(waiting.counts), *delays)
 
 
-def details(engine: Engine, recent: Sequence[Taken]) -> Details:
+def details(engine: Engine, recent: Sequence[Taken], answered: Answered | None) -> Details:
     """Return the part of a look that costs more."""
     scores = engine.progress.scores
     return Details(
@@ -139,6 +133,7 @@ def details(engine: Engine, recent: Sequence[Taken]) -> Details:
         cumulative=scores.confusion.copy(),
         since=list(engine.progress.since),
         recent=list(recent),
+        answered=answered,
     )
 
 
@@ -171,21 +166,12 @@ def recent_of(taken: Sequence[Taken], features: int) -> list[Recent]:
     """Return the latest records one by one, oldest first; of wide ones fewer."""
     most = max(_FEWEST, min(_MOST, _VALUES // max(1, features)))
     found: list[Recent] = []
-    for batch, answers, before in reversed(taken):
-        for i in reversed(range(len(batch))):
+    for one in reversed(taken):
+        for i in reversed(range(len(one.batch))):
             if len(found) == most:
                 return found[::-1]
-            if i not in answers.refused:
-                found.append(
-                    Recent(
-                        before + i + 1,
-                        str(batch.places[i]),
-                        batch.record(i),
-                        batch.labels[i],
-                        answers.labels[i],
-                        float(answers.sure[i]),
-                    )
-                )
+            if i not in one.answers.refused:
+                found.append(one.recent(i))
     return found[::-1]
 
 

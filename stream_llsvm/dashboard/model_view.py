@@ -12,8 +12,8 @@ from stream_llsvm.dashboard.anchor_map import AnchorMap
 from stream_llsvm.dashboard.choice import MemberChoice
 from stream_llsvm.dashboard.paced import Paced
 from stream_llsvm.dashboard.plain import number, text
-from stream_llsvm.dashboard.recent import Recent, violations
-from stream_llsvm.dashboard.whys import Whys
+from stream_llsvm.dashboard.recent import Recent, Taken, violations
+from stream_llsvm.dashboard.whys import Kept, Whys
 from stream_llsvm.explain import MemberReport, relevance_of
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.memory import Memory
@@ -44,14 +44,36 @@ class ModelView:
     ...     recent.append(Recent(i, "here", x, i % 10 > 4, model.predict_one(x), 0.5))
     ...     model.learn_one(x, i % 10 > 4)
     >>> seen = ModelView().look(model, recent)
-    >>> seen["map"]["axes"], seen["mixture"][0]["name"], len(seen["whys"]) > 0
-    (['a', 'b'], 'anchors:100', True)
+    >>> seen["map"]["axes"], seen["mixture"][0]["name"]
+    (['a', 'b'], 'anchors:100')
 
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._choice, self._map, self._whys = MemberChoice(clock), AnchorMap(clock), Whys()
         self._health = Paced[dict[str, Any]](clock, _EVERY)
+
+    def replay(self, model: LocalClassifier, taken: Sequence[Taken]) -> None:
+        """Explain some of the answers to records that came after a copy was made; it learns them.
+
+        Parameters
+        ----------
+        model
+            The copy, which nobody uses for anything else.
+        taken
+            The records that came next, oldest first.
+
+        """
+        self._whys.replay(model, taken, self._drawn)
+
+    def _drawn(self, model: LocalClassifier) -> int | None:
+        """Return which member is on the map, None without one."""
+        memory = model._memory
+        return None if memory is None else self._choice.choose(memory, model.mixture)
+
+    def record(self, which: int) -> Kept | None:
+        """Return one of the records whose answers are explained, None if it is none of them."""
+        return self._whys.record(which)
 
     def look(self, model: base.Classifier, recent: Sequence[Recent]) -> dict[str, Any] | None:
         """Return what a frame says of the model; None before it has learned anything.
@@ -81,7 +103,7 @@ class ModelView:
             "relevance": _relevance(model, memory),
             "health": health | broken,
             "map": drawn,
-            "whys": self._whys.look(model, recent, member),
+            "whys": self._whys.look(member),
         }
 
 

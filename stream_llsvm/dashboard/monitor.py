@@ -7,12 +7,13 @@ import threading
 import time
 from collections import deque
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 from stream_llsvm import compiling
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.latency import Histogram
-from stream_llsvm.dashboard.look import Look, Status, Taken, copy_of, counted, details, last_of
+from stream_llsvm.dashboard.look import Look, Status, copy_of, counted, details, last_of
+from stream_llsvm.dashboard.recent import Taken
+from stream_llsvm.dashboard.sequel import Copied, Sequel
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
@@ -30,21 +31,17 @@ _SHARE = 100  # looking may cost this part of the thread's time, and copying the
 _LONGEST = 1.0  # seconds between two looks, even if they cost more than that
 _RECENT = 200  # records
 _SMOOTH = 0.3
-
-
-class Copied(NamedTuple):
-    """A copy of the model, and how many records it has learned."""
-
-    model: Any
-    learned: int
+_SELDOM = 10.0  # seconds between two copies of the model while nobody watches
 
 
 class Monitor(Watcher):
     """Looks at a run some times a second.
 
     Nothing here waits, and all that is kept is bounded. A look costs at most a hundredth of the
-    time: where one takes long, the next comes later. The model is copied only if somebody watches;
-    a large one is copied less often, which does not make the other numbers any older.
+    time: where one takes long, the next comes later. The model is copied if somebody watches; a
+    large one is copied less often, which does not make the other numbers any older. While nobody
+    watches it is copied now and then, with the records that came next, so that whoever comes finds
+    some answers explained.
 
     Attributes
     ----------
@@ -69,8 +66,9 @@ class Monitor(Watcher):
         self._wanted = self._asked = float("-inf")
         self._predict, self._learn = Histogram(), Histogram()
         self._recent: deque[Taken] = deque()
+        self._sequel: Sequel | None = None
         self._held = self._learned = 0
-        self._next_look = self._next_copy = 0.0
+        self._next_look = self._next_copy = self._seldom = 0.0
         self._started, self._began = time.time(), time.monotonic()
         self._status = Status("starting", self._started)
         self._last_record = float("-inf")
@@ -126,7 +124,10 @@ class Monitor(Watcher):
         if learned > self._learned:
             self._learn.observe(seconds / n, learned - self._learned)
         self._learned = learned
-        kept = last_of(Taken(batch, answers, engine.progress.counts["records"]), _RECENT)
+        taken = Taken(batch, answers, engine.progress.counts["records"])
+        if self._sequel is not None:
+            self._sequel.take(taken, _learned_late(engine))
+        kept = last_of(taken, _RECENT)
         self._recent.append(kept)
         self._held += len(kept.batch)
         while self._held - len(self._recent[0].batch) >= _RECENT:
@@ -137,6 +138,8 @@ class Monitor(Watcher):
     def on_turn(self, engine: Engine) -> None:
         """Look, if it is time."""
         now = self.turned_at = time.monotonic()
+        if self._sequel is not None:
+            self._sequel.turn(_learned_late(engine))
         if now >= self._next_look:
             self._judge(engine, now)
             self._look(engine)
@@ -182,7 +185,8 @@ class Monitor(Watcher):
     def _look(self, engine: Engine) -> None:
         begin = time.monotonic()
         watched = self.watched
-        if watched and begin >= self._next_copy:
+        answered = None if self._sequel is None else self._sequel.answered()
+        if begin >= self._next_copy and (watched or begin >= self._seldom):
             self._copy(engine, begin)
         worked = time.thread_time()
         self._count_late(engine)
@@ -196,7 +200,7 @@ class Monitor(Watcher):
             predict=self._predict.copy(),
             learn=self._learn.copy(),
             lag=self.lag,
-            details=details(engine, self._recent) if watched else None,
+            details=details(engine, self._recent, answered) if watched else None,
             **known,
         )
         wait = min(_LONGEST, _SHARE * (time.thread_time() - worked))
@@ -217,8 +221,10 @@ class Monitor(Watcher):
             log.warning("the model cannot be copied for the live page: %s", error)
             self._next_copy = float("inf")
             return
+        self._sequel = Sequel(self.copied, _learned_late(engine)) if ours else None
         wait = _SHARE * (time.thread_time() - worked)
         self._next_copy = begin + max(BUSY if ours else 1.0, wait)
+        self._seldom = begin + _SELDOM
 
     def _count_late(self, engine: Engine) -> None:
         if engine.late is None:
@@ -243,5 +249,9 @@ class Monitor(Watcher):
 
 def _learned_at_once(engine: Engine) -> int:
     """Return how many records came with their label and were learned; cheaper than counting."""
-    later = 0 if engine.late is None else engine.late.learned
-    return engine.progress.counts["learned"] - later
+    return engine.progress.counts["learned"] - _learned_late(engine)
+
+
+def _learned_late(engine: Engine) -> int:
+    """Return how many records were learned when their labels came later."""
+    return 0 if engine.late is None else engine.late.learned

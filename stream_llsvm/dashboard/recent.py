@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.learner import Answers
+
 #: A record keeps its margin if the truth's odds against all other labels are e or more.
 _MARGIN = math.e / (1 + math.e)
 
@@ -23,6 +26,30 @@ class Recent(NamedTuple):
     label: Any
     prediction: Any
     sure: float
+
+    @property
+    def wrong(self) -> bool:
+        """Whether another label is known to be the truth."""
+        return self.label is not None and bool(self.label != self.prediction)
+
+
+class Taken(NamedTuple):
+    """A batch that was answered, and how many records came before it."""
+
+    batch: Batch
+    answers: Answers
+    before: int
+
+    def recent(self, i: int) -> Recent:
+        """Return one of its records by itself."""
+        return Recent(
+            self.before + i + 1,
+            str(self.batch.places[i]),
+            self.batch.record(i),
+            self.batch.labels[i],
+            self.answers.labels[i],
+            float(self.answers.sure[i]),
+        )
 
 
 def violations(recent: Sequence[Recent]) -> float | None:

@@ -1,58 +1,142 @@
-"""Why the latest predictions came out as they did."""
+"""Why answers came out as they did, by the model as it was when it gave them."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from stream_llsvm.anchor_table import answering
 from stream_llsvm.dashboard.plain import largest, number, pairs, text
-from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.dashboard.recent import Recent, Taken
+from stream_llsvm.dashboard.sequel import replayed
 from stream_llsvm.learners.base import LocalClassifier
 
 MOST = 8
-#: Contributions, values of the record, and voters that are listed.
-_PARTS, _VALUES, _VOTERS = 12, 40, 20
-#: Seconds of work that one look may do on them; one prediction is explained in any case, and as
-#: many as it takes to fill the list.
+#: Of these so many may be wrong answers that are older than right ones which are left out.
+_WRONG = 4
+#: Contributions and voters that are listed.
+_PARTS, _VOTERS = 12, 20
+#: Seconds of work that one look may do on them; a right and a wrong answer are explained in any
+#: case.
 _TIME = 0.003
+#: Seconds that learning the records before them once more may take, but for the first few.
+_WORK, _FEWEST = 0.005, 8
+
+
+class Kept(NamedTuple):
+    """A record, and what the page shows of its answer."""
+
+    one: Recent
+    why: dict[str, Any]
 
 
 class Whys:
-    """Explains the latest predictions, each once, the newest first."""
+    """Explains some of the latest answers, each once; right ones and wrong ones."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[tuple[int, str], dict[str, Any]]] = []
+        self._kept: tuple[Kept, ...] = ()  # replaced, never changed: others read it
         self._member: int | None = None
+        self._cost = 0.0  # seconds that a record took to learn
 
-    def look(
-        self, model: LocalClassifier, recent: Sequence[Recent], member: int | None
-    ) -> list[dict[str, Any]]:
+    def replay(
+        self,
+        model: LocalClassifier,
+        taken: Sequence[Taken],
+        choose: Callable[[LocalClassifier], int | None],
+    ) -> None:
+        """Explain some of the answers to the records that came after a copy was made.
+
+        Parameters
+        ----------
+        model
+            The copy. It learns these records.
+        taken
+            The records.
+        choose
+            Says which member is on the map.
+
+        """
+        wanted, kept = self._wanted(taken), list(self._kept)
+        surplus = set(wanted[2:])
+        learned, explaining, begin = 0.0, 0.0, time.thread_time()
+        for one in replayed(model, taken, sorted(wanted)):
+            now = time.thread_time()
+            learned += now - begin
+            self._cost = learned / max(1, one.record - taken[0].before - 1)
+            begin = now
+            if one.record in surplus and explaining > _TIME:
+                continue
+            if model._memory is None or not _answers(model, one):
+                continue
+            self._member = choose(model)
+            why = explained(model, one, self._member)
+            if why is not None:
+                kept.append(Kept(one, why))
+            explaining += time.thread_time() - begin
+            begin = time.thread_time()
+        self._kept = _mixed(kept)
+
+    def _wanted(self, taken: Sequence[Taken]) -> list[int]:
+        """Return the numbers of the records to explain: one of each kind, then until all is full.
+
+        Nobody knows which answers are wrong before the labels come; so all are replayed up to one
+        that is.
+        """
+        known = {kept.one.record for kept in self._kept}
+        last = taken[0].before + max(_FEWEST, _WORK / max(self._cost, 1e-9))
+        kinds: tuple[list[int], list[int]] = ([], [])
+        for each in taken:
+            for i, told in enumerate(each.answers.labels):
+                if told is not None and i not in each.answers.refused:
+                    label, record = each.batch.labels[i], each.before + i + 1
+                    if record not in known and record <= last:
+                        kinds[label is not None and bool(label != told)].append(record)
+        right, wrong = kinds
+        more = [*wrong[1:_WRONG], *right[1:]][: max(0, MOST - 2 - len(self._kept))]
+        return [*right[:1], *wrong[:1], *more]
+
+    def look(self, member: int | None) -> list[dict[str, Any]]:
         """Return what is known of them, newest first; ``member`` is the one on the map."""
         if member != self._member:
             # They still say what was answered and why; only the anchors are of another map.
-            self._kept = [(key, why | {"anchors": []}) for key, why in self._kept]
+            self._kept = tuple(Kept(one, why | {"anchors": []}) for one, why in self._kept)
             self._member = member
-        done = {key for key, _ in self._kept}
-        begin, fresh = time.thread_time(), list[tuple[tuple[int, str], dict[str, Any]]]()
-        for one in reversed(recent[-MOST:]):
-            key = one.record, one.place
-            if one.prediction is None or key in done:
-                continue
-            full = len(fresh) + len(self._kept) >= MOST
-            if fresh and full and time.thread_time() - begin > _TIME:
-                break
-            why = explained(model, one, member)
-            if why is not None:
-                fresh.append((key, why))
-        everything = [*fresh, *self._kept]
-        self._kept = sorted(everything, key=lambda kept: -kept[0][0])[:MOST]
-        return [why for _, why in self._kept]
+        return [kept.why for kept in self._kept]
+
+    def record(self, which: int) -> Kept | None:
+        """Return one of those that are shown, None if it is not; any thread may ask."""
+        return next((kept for kept in self._kept if kept.one.record == which), None)
+
+
+def _mixed(kept: Sequence[Kept]) -> tuple[Kept, ...]:
+    """Return the newest, newest first; a few wrong ones stay, however many right ones follow."""
+    newest = sorted(kept, key=lambda each: -each.one.record)
+    wrong = [each for each in newest if each.one.wrong]
+    others = [each for each in newest if not each.one.wrong]
+    few = wrong[:_WRONG]
+    shown = few + others[: MOST - len(few)]
+    shown += wrong[_WRONG:][: MOST - len(shown)]
+    return tuple(sorted(shown, key=lambda each: -each.one.record))
+
+
+def _answers(model: LocalClassifier, one: Recent) -> bool:
+    """Whether the model answers a record as it was answered: if not, it is another model."""
+    try:
+        row = np.array([list(one.x.values())], dtype=np.float64).reshape(1, len(one.x))
+        proba, likeliest = model._proba_of(list(one.x), row, keep=False)
+    except (ValueError, TypeError):
+        return False
+    code = int(likeliest[0])
+    same = bool(model.classes[code] == one.prediction)
+    return same and math.isclose(proba[0, code], one.sure, rel_tol=1e-6)
 
 
 def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[str, Any] | None:
-    """Explain a prediction as the model sees it now; None if it can make nothing of the record.
+    """Explain an answer, as the model sees it now; None if it can make nothing of the record.
 
     Without a prediction the likeliest label is explained.
     """
@@ -64,8 +148,6 @@ def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[s
     assert memory is not None
     near = [] if member is None else answering(memory, member)
     top, rest = largest(explanation.contributions, _PARTS)
-    others = [name for name in explanation.contributions if name not in set(top)]
-    values = {name: one.x[name] for name in [*top, *others][:_VALUES]}
     return {
         "record": one.record,
         "place": text(one.place),
@@ -88,5 +170,5 @@ def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[s
             }
             for voter in explanation.voters[:_VOTERS]
         ],
-        "values": pairs(values, values),
+        "values": pairs(top, one.x),
     }

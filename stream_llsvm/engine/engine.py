@@ -189,12 +189,13 @@ class Engine:
         batches = ReadAhead(self.source, self.max_batch, max_records)
         try:
             with batches:
+                self._take_labels()
                 while not (self._stop.is_set() or batches.ended):
-                    if self.late is not None:
-                        self.late.take(self.max_batch, self.learner, self.progress, self.rejects)
                     batch = batches.next()
                     if batch is not None:
                         self._take(batch)
+                    # First, so that a model copied by a watcher is the one that answers next.
+                    self._take_labels()
                     for watcher in self.watchers:
                         watcher.on_turn(self)
                     if end is not None and self.progress.counts["records"] >= end:
@@ -206,9 +207,9 @@ class Engine:
         finally:  # whatever ended it
             if batches.left:
                 self._again_from = begin if self.position is None else self.position
-        if self.late is not None and not self._stop.is_set():
+        if not self._stop.is_set():
             # The records have ended; the labels that are there already still belong to them.
-            while self.late.take(self.max_batch, self.learner, self.progress, self.rejects):
+            while self._take_labels():
                 pass
         self._finish()
         self._stop.clear()
@@ -243,6 +244,12 @@ class Engine:
             self.rejects.check(self.progress.counts["predicted"])
         except TooManyRejected as error:
             raise EngineError(str(error)) from None
+
+    def _take_labels(self) -> bool:
+        """Learn the records whose labels have come; returns whether there were any."""
+        if self.late is None:
+            return False
+        return self.late.take(self.max_batch, self.learner, self.progress, self.rejects)
 
     def checkpoint(self, *, wait: bool = False) -> None:
         """Write model, position, scores and waiting labels together.

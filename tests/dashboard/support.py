@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.dashboard.recent import Recent
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.dashboard.recent import Recent, Taken
+from stream_llsvm.engine.learner import Answers
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 
@@ -33,6 +35,22 @@ class Run:
             place, sure = f"rows:{self.records}", proba.get(told, 0.0)
             self.recent.append(Recent(self.records, place, x, label, told, sure))
         del self.recent[:-200]
+
+    def followed(self, rows: Any, labels: Sequence[Any]) -> tuple[LocalClassifier, list[Taken]]:
+        """Learn more; return a copy made before, and the records with their answers."""
+        copy, before = self.copy, self.records
+        names = list(self.recent[-1].x) if self.recent else None
+        self.learn(rows, labels, names)
+        recent = self.recent[-len(labels) :]
+        answers = Answers(
+            [one.prediction for one in recent],
+            np.array([one.sure for one in recent]),
+            np.zeros(len(recent)),
+            {},
+        )
+        places: Any = [one.place for one in recent]
+        batch = Batch(list(labels), places, {}, records=[one.x for one in recent])
+        return copy, [Taken(batch, answers, before)]
 
     @property
     def copy(self) -> LocalClassifier:

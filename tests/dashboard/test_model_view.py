@@ -30,7 +30,9 @@ def test_every_learner_can_be_looked_at(kind: type[LocalClassifier]) -> None:
     run = Run(small(kind))
     assert ModelView().look(run.model, []) is None
     run.learn(*quadrants(400))
-    frame = sendable(ModelView().look(run.copy, run.recent))
+    view = ModelView()
+    view.replay(*run.followed(*quadrants(20, 1)))
+    frame = sendable(view.look(run.copy, run.recent))
     assert set(frame) == PARTS
     assert [one["name"] for one in frame["mixture"]] == [r.name for r in run.model.mixture]
     assert sum(one["weight"] for one in frame["mixture"]) == pytest.approx(1.0, abs=1e-3)
@@ -81,7 +83,11 @@ def test_names_and_labels_are_text_and_short() -> None:
     names = [("a", 1), "<script>alert(1)</script>" * 100]
     rows, labels = quadrants(200)
     odd = {"same": "\ud800 half a character", "other": "x" * 1_000}
-    frame = seen(SAPLClassifier(n_anchors=10), rows, [odd[label] for label in labels], names)
+    told = [odd[label] for label in labels]
+    run, view = Run(SAPLClassifier(n_anchors=10)), ModelView(Clock())
+    run.learn(rows, told, names)
+    view.replay(*run.followed(rows, told))
+    frame: Any = sendable(view.look(run.copy, run.recent))
     assert "('a', 1)" in frame["map"]["axes"]
     texts = [*frame["map"]["axes"], *frame["map"]["classes"], frame["whys"][0]["label"]]
     assert all(isinstance(text, str) and len(text) <= 200 for text in texts)
@@ -119,9 +125,11 @@ def test_looking_changes_nothing_and_ends_in_time() -> None:
     assert copy._memory is not None
     before = copy._memory.state.tobytes()
     view = ModelView()
+    view.replay(*run.followed(rows[:20], labels[:20]))
     for _ in range(5):
         frame: Any = view.look(copy, run.recent)
     assert copy._memory.state.tobytes() == before
     assert len(frame["map"]["anchors"]) <= 300
     assert all(len(one["weights"]) == 8 for one in frame["map"]["anchors"])
+    assert frame["whys"]
     assert all(len(why["contributions"]) == 12 for why in frame["whys"])

@@ -1,0 +1,133 @@
+"""What came just after a copy of the model: replayed on it, each record meets the model as it was.
+
+Records are learned one by one, whatever batches they come in. A copy that is taught what came
+before a record is therefore, to the bit, the model that answered it. The thread that runs the
+engine only keeps the first records after a copy; the page's own thread replays those it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.dashboard.recent import Recent, Taken
+from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.learners.base import LocalClassifier
+
+_FEWEST, _MOST, _VALUES = 8, 50, 20_000
+
+
+class Copied(NamedTuple):
+    """A copy of the model, and how many records it has learned."""
+
+    model: Any
+    learned: int
+
+
+class Answered(NamedTuple):
+    """A copy, and the records that came next with what was answered; nothing changes in it."""
+
+    copied: Copied
+    taken: tuple[Taken, ...]
+
+    @property
+    def number(self) -> int:
+        """How many records there are."""
+        return sum(len(one.batch) for one in self.taken)
+
+
+class Sequel:
+    """Keeps the first records after a copy, as long as nothing else is learned between them.
+
+    Parameters
+    ----------
+    copied
+        The copy.
+    late
+        How many records had been learned whose labels came later.
+
+    """
+
+    def __init__(self, copied: Copied, late: int) -> None:
+        self._copied, self._late = copied, late
+        self._taken: list[Taken] = []
+        self._room: int | None = None  # unknown before it is known how wide a record is
+
+    def take(self, taken: Taken, late: int) -> None:
+        """Keep what there is room for of a batch that was answered, and learned."""
+        n = len(taken.batch)
+        if self._room is None:
+            values = 0 if taken.batch.names is None else len(taken.batch.names)
+            if taken.batch.records:
+                values = max(map(len, taken.batch.records[:_MOST]))
+            self._room = max(_FEWEST, min(_MOST, _VALUES // max(1, values)))
+        if self._room > 0:
+            self._taken.append(_first_of(taken, self._room))
+            self._room = max(0, self._room - n)
+        self.turn(late)
+
+    def turn(self, late: int) -> None:
+        """End it if the model has learned a record whose label came later."""
+        if late != self._late:
+            self._room = 0
+
+    def answered(self) -> Answered | None:
+        """Return what there is by now, None without any record."""
+        return Answered(self._copied, tuple(self._taken)) if self._taken else None
+
+
+def _first_of(taken: Taken, most: int) -> Taken:
+    """Return the first records of a batch, so that the others need not be kept."""
+    batch, answers, before = taken
+    n = min(most, len(batch))
+    rest = Batch(
+        batch.labels[:n],
+        [batch.places[i] for i in range(n)],
+        batch.position,
+        batch.names,
+        None if batch.values is None else batch.values[:n].copy(),
+        None if batch.records is None else batch.records[:n],
+    )
+    refused = {i: why for i, why in answers.refused.items() if i < n}
+    told = Answers(answers.labels[:n], answers.sure[:n].copy(), answers.truth[:n].copy(), refused)
+    return Taken(rest, told, before)
+
+
+def replayed(
+    model: LocalClassifier, taken: Sequence[Taken], wanted: Sequence[int]
+) -> Iterator[Recent]:
+    """Yield the wanted records, when the model has learned all that came before each of them.
+
+    Parameters
+    ----------
+    model
+        The copy after which they came. It learns.
+    taken
+        All records.
+    wanted
+        The numbers of some, in order.
+
+    """
+    learner, left = Learner(model), list(wanted)
+    for one in taken:
+        done, end = 0, one.before + len(one.batch)
+        while left and left[0] <= end:
+            i = left.pop(0) - one.before - 1
+            _learn(learner, one.batch, done, i)
+            yield one.recent(i)
+            done = i
+        if not left:
+            return
+        _learn(learner, one.batch, done, len(one.batch))
+
+
+def _learn(learner: Learner, batch: Batch, first: int, end: int) -> None:
+    """Predict and learn records as an engine does."""
+    labels = batch.labels[first:end]
+    if not labels:
+        return
+    if batch.names is not None and batch.values is not None:
+        learner.block(batch.names, batch.values[first:end], labels)
+    else:
+        learner.records((batch.records or [])[first:end], labels)
