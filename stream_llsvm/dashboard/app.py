@@ -72,6 +72,7 @@ class Page:
             Route("/metrics", self._metrics),
             Route("/api/predict", self._predict, methods=["POST"]),
             Route("/api/explain", self._explain, methods=["POST"]),
+            Route("/api/records/{number:int}", self._record),
         ]
         handlers: Any = {HTTPException: _refused, Exception: _failed}
         headers = {
@@ -136,6 +137,12 @@ class Page:
 
     def _explained(self, copies: Copies, asked: Any) -> dict[str, Any]:
         return asking.explain(copies, asked, self._builder.drawn)
+
+    async def _record(self, request: Request) -> Response:
+        kept = self._builder.record(request.path_params["number"])
+        if kept is None:
+            raise HTTPException(404, "this record is not shown any more")
+        return _json(asking.whole(kept))
 
     async def _asked(
         self, request: Request, copies: Copies, answer: Callable[[Copies, Any], Any]

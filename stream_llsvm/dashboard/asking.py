@@ -12,7 +12,7 @@ from stream_llsvm.dashboard.copies import Copies
 from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.plain import text
 from stream_llsvm.dashboard.recent import Recent
-from stream_llsvm.dashboard.whys import explained
+from stream_llsvm.dashboard.whys import Kept, explained
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.feature_warnings import unknown_features, without_warnings
 
@@ -51,6 +51,21 @@ def explain(copies: Copies, asked: Any, drawn: str | None) -> dict[str, Any]:
     if why is None:
         raise WrongQuestionError("the model can make nothing of this record")
     return why
+
+
+def whole(kept: Kept) -> dict[str, Any]:
+    """Return all of a record that is shown, to the last bit; what added most comes first."""
+    most = {name: i for i, (name, _) in enumerate(kept.why["contributions"])}
+    values = [
+        [_sent(name), None if value is None else float(value)] for name, value in kept.one.x.items()
+    ]
+    values.sort(key=lambda pair: most.get(text(pair[0]), len(most)))
+    return {"record": kept.one.record, "values": values}
+
+
+def _sent(name: object) -> str:
+    """Return a feature's name as it can be sent, whole, and asked about again."""
+    return text(name, len(name)) if isinstance(name, str) else text(name)
 
 
 def member_of(model: LocalClassifier, name: str | None) -> int | None:

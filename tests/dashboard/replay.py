@@ -27,6 +27,7 @@ class Replay(ThreadingHTTPServer):
         self.history = history or {"points": {}, "events": []}
         self.asked: list[dict[str, Any]] = []
         self.answer: tuple[int, dict[str, Any]] = (409, {"error": "nothing learned yet"})
+        self.records: dict[int, list[list[Any]]] = {}  # whole ones, by their numbers
         self.resumed: list[str] = []
         self.first: dict[str, Any] | None = None  # what a new connection gets at once
         self.dumps: Callable[[Any], str] = json.dumps
@@ -40,6 +41,8 @@ class Replay(ThreadingHTTPServer):
 
     def send(self, frame: dict[str, Any], event: str = "frame") -> None:
         """Send a message to every page that is open."""
+        for why in (frame.get("model") or {}).get("whys", ()):
+            self.records.setdefault(why["record"], why["values"])
         for listener in list(self._listeners):
             listener.put(_message(frame, event, self.dumps))
 
@@ -71,6 +74,13 @@ class _Handler(BaseHTTPRequestHandler):
             self._events(parse_qs(asked.query))
         elif asked.path == "/api/history":
             self._reply(200, "application/json", json.dumps(self.server.history).encode())
+        elif asked.path.startswith("/api/records/"):
+            number = int(asked.path.rpartition("/")[2])
+            values = self.server.records.get(number)
+            status, told = 200, dict[str, Any](record=number, values=values)
+            if values is None:
+                status, told = 404, {"error": "this record is not shown any more"}
+            self._reply(status, "application/json", json.dumps(told).encode())
         else:
             name = "index.html" if asked.path == "/" else asked.path.removeprefix("/static/")
             file = self.server.files.get(name)

@@ -10,10 +10,11 @@ const ORDER = new Intl.Collator("en", { numeric: true });
 /** Make the form; the function returned draws it, and returns the answer that is shown. */
 export function askPanel(page) {
   const panel = byId("ask");
-  let record = null; // [[feature, value], ...] with which the form was filled
+  let record = null; // [[feature, value], ...] with which the form was filled: all there are
+  let tried = null; // the number of the record that was asked for last
   let answer = null;
 
-  const latest = () => page.model?.whys?.find((why) => why.values?.length)?.values ?? null;
+  const latest = () => page.model?.whys?.[0]?.record ?? null;
   const write = (values) => {
     // By name, so that a field stays in its place; of many features, those that added most.
     const first = values.slice(0, MOST).sort(([a], [b]) => ORDER.compare(a, b));
@@ -34,9 +35,23 @@ export function askPanel(page) {
     say(byId("ask-trouble"), text);
   };
 
+  // A frame has only what added most; the server keeps the records that are shown, whole and exact.
+  const take = async () => {
+    tried = latest();
+    try {
+      const reply = await fetch(`/api/records/${tried}`, { signal: AbortSignal.timeout(10_000) });
+      const told = await reply.json();
+      if (!reply.ok) throw new Error(told.error ?? `the server says ${reply.status}`);
+      write(told.values);
+      complain("");
+    } catch (error) {
+      complain(`No record: ${error.message}`);
+    }
+    page.redraw();
+  };
+
   byId("ask-fill").addEventListener("click", () => {
-    const values = latest();
-    if (values) write(values);
+    if (latest() !== null) take();
   });
   byId("ask-form").addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -67,9 +82,9 @@ export function askPanel(page) {
 
   return () => {
     shown(panel, !page.recorded);
-    const values = latest();
-    if (record === null && values) write(values);
-    empty(panel, record === null);
+    if (record === null && !page.recorded && latest() !== tried) take();
+    empty(panel, record === null && latest() === null);
+    byId("ask-send").disabled = record === null;
     shown(byId("ask-none"), answer === null);
     tellWhy(byId("ask-told"), answer);
     return answer;
