@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from stream_llsvm.cli.mistakes import MistakeError
+from stream_llsvm.cli.errors import MistakeError
 
 _KAFKA = "kafka://"
 _LAST_PORT = 65_535

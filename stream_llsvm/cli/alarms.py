@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from stream_llsvm.cli.errors import nearest
 from stream_llsvm.cli.log import say, warn
-from stream_llsvm.cli.mistakes import nearest
-from stream_llsvm.cli.telling import doubted, first_bad_of, first_of
+from stream_llsvm.cli.tables import doubted, first_bad_of, first_of
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers

@@ -24,6 +24,11 @@ def warn(text: str, **fields: Any) -> None:
     say(text, logging.WARNING, **fields)
 
 
+def fail(text: str, **fields: Any) -> None:
+    """Log what a run ended of."""
+    say(text, logging.ERROR, **fields)
+
+
 def line_of(record: logging.LogRecord, form: str) -> str:
     """Return a log record as a line.
 

@@ -1,14 +1,13 @@
-"""The package's models by name, with options as they are written in a file or on a command line."""
+"""Models by name: the package's own, with options as users write them, and river's beside them."""
 
 from __future__ import annotations
 
 import inspect
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import stream_llsvm
-from stream_llsvm.cli.mistakes import MistakeError, nearest, unknown
+from stream_llsvm.cli.errors import MistakeError, nearest, unknown
 
 if TYPE_CHECKING:
     from stream_llsvm.learners.base import LocalClassifier
@@ -101,6 +100,8 @@ def parsed(options: Iterable[str]) -> dict[str, Any]:
     {'threads': 2, 'coding': 'softmax'}
 
     """
+    import tomllib
+
     found: dict[str, Any] = {}
     for option in options:
         name, equals, value = option.partition("=")
@@ -111,3 +112,82 @@ def parsed(options: Iterable[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[name.strip()] = value.strip()
     return found
+
+
+Labels = Collection[Hashable]
+
+
+def _scaled(model: Any) -> Any:
+    from river import preprocessing
+
+    return preprocessing.StandardScaler() | model
+
+
+def _logistic_regression(labels: Labels) -> Any:
+    from river import linear_model, multiclass
+
+    model: Any = linear_model.LogisticRegression()
+    # It knows False and True only, which 0 and 1 equal.
+    return _scaled(model if set(labels) <= {0, 1} else multiclass.OneVsRestClassifier(model))
+
+
+def _forest(labels: Labels) -> Any:
+    from river import forest
+
+    return forest.ARFClassifier(n_models=10, seed=1)
+
+
+def _neighbours(labels: Labels) -> Any:
+    from river import neighbors
+
+    return _scaled(neighbors.KNNClassifier())
+
+
+def _majority(labels: Labels) -> Any:
+    from river import dummy
+
+    return dummy.PriorClassifier()
+
+
+def _no_change(labels: Labels) -> Any:
+    from river import dummy
+
+    return dummy.NoChangeClassifier()
+
+
+PEERS: dict[str, Callable[[Labels], Any]] = {
+    "logreg": _logistic_regression,
+    "arf": _forest,
+    "knn": _neighbours,
+    "majority": _majority,
+    "nochange": _no_change,
+}
+
+
+class Entrant(NamedTuple):
+    """A learner by name, and how to make it when the labels are known."""
+
+    name: str
+    make: Callable[[Labels], Any]
+
+
+def chosen(models: str, against: str) -> list[Entrant]:
+    """Return the learners asked for."""
+    found, names = [], _listed(models)
+    for name in short_names() if "all" in names else names:
+        try:
+            kind = find(name)
+        except ValueError as error:
+            raise MistakeError(f"--models: {error}, all") from None
+        found.append(Entrant(name, lambda labels, kind=kind: kind()))  # type: ignore[misc]
+    for name in _listed(against):
+        if name not in PEERS:
+            raise MistakeError(f"--against: {unknown('learner', name, PEERS)}")
+        found.append(Entrant(name, PEERS[name]))
+    if not found:
+        raise MistakeError("--models: name at least one")
+    return found
+
+
+def _listed(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]

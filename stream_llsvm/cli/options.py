@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
-from stream_llsvm.cli.mistakes import MistakeError
+from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.cli.schema import SECTIONS, Key, Kind
 
 _AFTER = "max_records"  # the flags that are made stand before it in --help

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from stream_llsvm.cli.addresses import topic_of, topics_of
-from stream_llsvm.cli.mistakes import MistakeError, one_line, unknown
+from stream_llsvm.cli.checks import places_of
+from stream_llsvm.cli.errors import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import check_model
-from stream_llsvm.cli.places import places_of
 from stream_llsvm.cli.schema import NEEDED, SECTIONS, Key, places
-from stream_llsvm.cli.toml_lines import lines_of
 
 Settings = dict[str, dict[str, Any]]
+
+# What the parser of the standard library forgets: on which line a key stands.
+_HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
+_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*=""")
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+_LONG = ('"' * 3, "'" * 3)
 
 
 class Pipeline:
@@ -187,3 +193,39 @@ def _kind(given: Mapping[str, Any]) -> str:
     if not isinstance(first, str):
         return ""
     return "kafka" if first.lower().startswith("kafka://") else "file"
+
+
+def lines_of(text: str) -> dict[tuple[str, ...], int]:
+    r"""Return the line of each section, ``(section,)``, and of each key, ``(section, key)``.
+
+    Examples
+    --------
+    >>> lines_of('[source]\nfrom = [\n  "a.csv",\n]\nlabel = "y"\n')
+    {('source',): 1, ('source', 'from'): 2, ('source', 'label'): 5}
+
+    """
+    found: dict[tuple[str, ...], int] = {}
+    section: tuple[str, ...] = ()
+    depth, quoted = 0, ""  # of brackets and braces that are open; the quotes that are
+    for number, line in enumerate(text.splitlines(), 1):
+        if not quoted and depth == 0:
+            if header := _HEADER.fullmatch(line):
+                section = _parts(header[1])
+                for n in range(1, len(section) + 1):
+                    found.setdefault(section[:n], number)
+                continue
+            if key := _KEY.match(line):
+                path = section + _parts(key[1])
+                for n in range(1, len(path) + 1):
+                    found.setdefault(path[:n], number)
+        for mark in _LONG:
+            if quoted in ("", mark) and line.count(mark) % 2:
+                quoted = "" if quoted else mark
+        if not quoted:
+            bare = _TEXT.sub("", line).partition("#")[0]
+            depth += sum(map(bare.count, "[{")) - sum(map(bare.count, "]}"))
+    return found
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from stream_llsvm.cli.mistakes import MistakeError, one_line
+from stream_llsvm.cli.errors import MistakeError, one_line
 
 
 def make_topic(settings: Any, topic: str) -> None:

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stream_llsvm.cli.endpoints import make_source
-from stream_llsvm.cli.mistakes import RunFailedError, one_line
-from stream_llsvm.cli.telling import bad_fields_of, not_utf8
+from stream_llsvm.cli.build import make_source
+from stream_llsvm.cli.errors import RunFailedError, one_line
+from stream_llsvm.cli.tables import bad_fields_of, not_utf8
 from stream_llsvm.connectors.base import Batch, SourceError
 
 _MOST = 500

@@ -20,7 +20,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from stream_llsvm.cli.topping import drawn
+from stream_llsvm.cli.top import drawn
 from stream_llsvm.extras import install_command
 from tests.cli.support import ROOT, csv_file, refused, run, started, wait_for
 

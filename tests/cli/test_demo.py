@@ -21,8 +21,8 @@ from typing import Any
 import pytest
 
 from stream_llsvm import Engine
-from stream_llsvm.cli.commands.demo import command
-from stream_llsvm.cli.demonstrating import _source as demo_source
+from stream_llsvm.cli.demo import _source as demo_source
+from stream_llsvm.cli.demo import command
 from stream_llsvm.extras import install_command
 from stream_llsvm.streams.pace import PacedSource
 from tests.cli import support

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.cli import watching
+from stream_llsvm.cli import status
 from stream_llsvm.cli.alarms import Alarms
 from stream_llsvm.cli.log import logged, warn
-from stream_llsvm.cli.watching import Watch
+from stream_llsvm.cli.status import Watch
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.connectors.file.line_writer import LineWriter
 from stream_llsvm.connectors.list_source import ListSource
@@ -56,8 +56,8 @@ def test_a_lost_broker_is_told_of_and_so_is_its_return(capsys: pytest.CaptureFix
 def test_while_nothing_comes_one_line_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "_LIVE", 0.005)
-    monkeypatch.setattr(watching, "_PLAIN", 0.01)
+    monkeypatch.setattr(status, "_LIVE", 0.005)
+    monkeypatch.setattr(status, "_PLAIN", 0.01)
     engine = Engine(ListSource(rows(20), "y"), LLSVMClassifier())
     turns = 0
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stream_llsvm.cli.commands import demo, evaluate, predict, replay
+from stream_llsvm.cli import demo, evaluate, predict, replay
 from stream_llsvm.cli.options import flags_of_pipeline
 from stream_llsvm.cli.schema import SECTIONS, places
 from stream_llsvm.streams.catalog import STREAMS

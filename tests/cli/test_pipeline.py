@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream_llsvm.cli.toml_lines import lines_of
+from stream_llsvm.cli.pipeline import lines_of
 from tests.cli.support import csv_file, refused, started, told
 
 GOOD = """

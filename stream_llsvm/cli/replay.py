@@ -1,31 +1,54 @@
-"""Send a file's records again, as JSON, at a rate."""
+"""``stream-llsvm replay``: a file's records again, at a rate."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from stream_llsvm.cli.addresses import Topics, topic_of
-from stream_llsvm.cli.columns import check_names, first_records
-from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
+from typer import Option
+
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.options import DATA, FILE_COLUMNS, JSON, MAX_RECORDS, columns_in, with_columns
 from stream_llsvm.cli.signals import raising_interrupts
-from stream_llsvm.cli.telling import print_json
-from stream_llsvm.cli.topics import make_topic
-from stream_llsvm.connectors.base import SourceError
-from stream_llsvm.connectors.file.line_writer import LineWriter
-from stream_llsvm.connectors.predictions import as_json as line_of
+
+if TYPE_CHECKING:
+    from stream_llsvm.cli.addresses import Topics
+
+HELP = "Send a file's records to a topic or another file, as JSON, so many a second."
+EXAMPLE = "stream-llsvm replay data.csv --to kafka://localhost:9092/wind --rate 5000"
 
 _SLICES = 20.0  # a second: how often there is a pause
 _MOST = 1_000
 _PATIENCE = 15.0
 
 
+@with_columns(
+    FILE_COLUMNS - {"label", "features", "on_bad_field"},
+    key="The column that is each message's key.",
+    ignore="Columns that are not sent: a,b.",
+)
+def command(
+    data: DATA,
+    to: Annotated[str, Option(metavar="PLACE", help="kafka://host:port/topic, or a .jsonl file.")],
+    rate: Annotated[
+        float, Option(min=0, metavar="RATE", help="Records a second; 0: no limit.")
+    ] = 0.0,
+    max_records: MAX_RECORDS = None,
+    json: JSON = False,
+    **given: Any,
+) -> int:
+    """Send records."""
+    return replay(data, columns_in(given), to, rate, max_records, as_json=json)
+
+
 class FileTarget:
     """Lines of a file."""
 
     def __init__(self, path: str) -> None:
+        from stream_llsvm.connectors.file.line_writer import LineWriter
+
         self._file = LineWriter(path, max_bytes=10**15)
 
     def send(self, key: Any, value: bytes) -> None:
@@ -47,6 +70,7 @@ class KafkaTarget:
     def __init__(self, where: Topics) -> None:
         from kafka import KafkaProducer
 
+        from stream_llsvm.cli.topics import make_topic
         from stream_llsvm.connectors.kafka.client import Settings, wait_for_topics
 
         settings = Settings(where.servers, None, _PATIENCE)
@@ -88,6 +112,11 @@ def replay(
     as_json: bool,
 ) -> int:
     """Send records until the file ends; return the exit code."""
+    from stream_llsvm.cli.checks import check_names, first_records
+    from stream_llsvm.cli.tables import print_json
+    from stream_llsvm.connectors.base import SourceError
+    from stream_llsvm.connectors.predictions import as_json as line_of
+
     key = given.get("key")
     if data != "-":
         ignored = {f"to ignore {name}": name for name in given.get("ignore", [])}
@@ -118,6 +147,8 @@ def replay(
 
 
 def _target(to: str) -> FileTarget | KafkaTarget:
+    from stream_llsvm.cli.addresses import topic_of
+
     where = topic_of(to)
     try:
         return FileTarget(to) if where is None else KafkaTarget(where)

@@ -1,34 +1,87 @@
-"""Run a pipeline until its source ends or somebody stops it."""
+"""``stream-llsvm run``: learn a stream, from a pipeline file or by flags."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
+import os
 import sys
 import time
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.console import Console
+import typer
+from typer import Option
 
-from stream_llsvm.cli.alarms import Alarms
-from stream_llsvm.cli.building import make_engine
-from stream_llsvm.cli.endpoints import make_sink
-from stream_llsvm.cli.log import logged, say, warn
-from stream_llsvm.cli.mistakes import RunFailedError, one_line
-from stream_llsvm.cli.paging import show_page
-from stream_llsvm.cli.pipeline import Settings
-from stream_llsvm.cli.places import check_can_write
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.options import JSON, MAX_RECORDS, flags_of_pipeline, values_of, with_flags
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
-from stream_llsvm.cli.telling import print_json, print_table
-from stream_llsvm.cli.watching import Watch
-from stream_llsvm.connectors.base import Rollback, Sink, transactional
-from stream_llsvm.engine.engine import Engine
+
+if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from stream_llsvm.cli.pipeline import Settings
+    from stream_llsvm.connectors.base import Sink
+    from stream_llsvm.engine.engine import Engine
+
+HELP = "Learn a stream and write predictions, as a pipeline file says, or flags, or both."
+EXAMPLE = "stream-llsvm run --from data.csv --label y --to predictions.jsonl --checkpoints kept"
+#: Where a page's token is looked for.
+TOKEN = "STREAM_LLSVM_TOKEN"
+_PORT = 8765
+
+
+@with_flags(flags_of_pipeline())
+def command(
+    pipeline: Annotated[
+        Path | None, typer.Argument(metavar="PIPELINE", help="A pipeline file (TOML).")
+    ] = None,
+    max_records: MAX_RECORDS = None,
+    option: Annotated[
+        list[str] | None, Option(metavar="NAME=VALUE", help="Of the model: threads=2.")
+    ] = None,
+    dashboard: Annotated[
+        str | None,
+        Option(metavar="[HOST:]PORT", help="Show the run on a live page there, such as 8765."),
+    ] = None,
+    json: JSON = False,
+    log_format: Annotated[
+        Literal["text", "json"] | None,
+        Option(help="Of what is said meanwhile, on stderr: text, or a JSON object a line."),
+    ] = None,
+    **given: Any,
+) -> int:
+    """Run a pipeline."""
+    from stream_llsvm.cli import models
+    from stream_llsvm.cli.addresses import host_and_port
+    from stream_llsvm.cli.pipeline import Pipeline
+
+    asked = Pipeline(pipeline)
+    asked.flags(values_of(flags_of_pipeline(), given))
+    for name, value in models.parsed(option or []).items():
+        asked.flag(f"--option {name}", "model", name, value)
+    if dashboard is not None:
+        host, port = host_and_port(dashboard)
+        asked.flag("--dashboard", "dashboard", "host", host)
+        asked.flag("--dashboard", "dashboard", "port", port)
+    return run_pipeline(
+        asked.checked(), as_json=json, max_records=max_records, log_format=log_format
+    )
 
 
 def run_pipeline(
     settings: Settings, *, as_json: bool, max_records: int | None, log_format: str | None = None
 ) -> int:
     """Run what the settings say; return the exit code."""
+    from rich.console import Console
+
+    from stream_llsvm.cli.alarms import Alarms
+    from stream_llsvm.cli.build import make_engine, make_sink
+    from stream_llsvm.cli.checks import check_can_write
+    from stream_llsvm.cli.log import logged
+    from stream_llsvm.cli.status import Watch
+    from stream_llsvm.cli.tables import print_json, print_table
+
     save = settings.get("model", {}).get("save")
     given = settings.get("sink")
     console = None
@@ -78,12 +131,17 @@ def _failed(text: str, log_format: str | None, cause: Exception | None = None) -
     """Say what a run failed of: as a line of the log, if somebody asked for a log."""
     if log_format is None:
         raise RunFailedError(text) from cause
-    say(text, logging.ERROR, event="failed")
+    from stream_llsvm.cli.log import fail
+
+    fail(text, event="failed")
     return 1
 
 
 def _say_what_comes_twice(sink: Sink) -> None:
     """Say so if a crash would let predictions be written again."""
+    from stream_llsvm.cli.log import warn
+    from stream_llsvm.connectors.base import Rollback, transactional
+
     if isinstance(sink, Rollback) or transactional(sink) is not None:
         return
     warn(
@@ -91,6 +149,29 @@ def _say_what_comes_twice(sink: Sink) -> None:
         "checkpoint are predicted again, and written twice; each is still learned once",
         event="at least once",
     )
+
+
+def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> None:
+    """Serve the page of a run until the stack ends, and say where it is."""
+    from stream_llsvm.cli.log import say
+
+    try:
+        from stream_llsvm.dashboard.guard import new_token
+        from stream_llsvm.dashboard.serving import Dashboard, DashboardError, NoTokenError
+    except ModuleNotFoundError as missing:
+        raise MistakeError(f"the live page: {one_line(missing)}") from None
+    made = new_token() if given.get("new_token") else None
+    token = made or given.get("token") or os.environ.get(TOKEN) or None
+    host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
+    try:
+        page = Dashboard(engine, host=host, port=port, token=token)
+    except NoTokenError as error:
+        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
+    except DashboardError as error:
+        raise MistakeError(str(error)) from None
+    stack.enter_context(page)
+    address = page.address + (f"?token={made}" if made else "")
+    say(f"the live page is at {address}", event="page", address=page.address)
 
 
 def _save(model: Any, path: str) -> str:

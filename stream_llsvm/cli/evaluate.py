@@ -1,39 +1,68 @@
-"""Score models on a file, one after the other, each record predicted before it is learned."""
+"""``stream-llsvm evaluate``: how good models are on a file, each record predicted first."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
+from typer import Option
+
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.models import PEERS, Entrant, Labels, chosen, short_names
+from stream_llsvm.cli.options import (
+    DATA,
+    FILE_COLUMNS,
+    JSON,
+    MAX_RECORDS,
+    columns_in,
+    completing,
+    with_columns,
 )
-from rich.table import Table
-
-from stream_llsvm.cli.columns import is_svmlight
-from stream_llsvm.cli.endpoints import make_source
-from stream_llsvm.cli.entrants import Entrant
-from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.peers import Labels
-from stream_llsvm.cli.places import check_apart, check_can_write
-from stream_llsvm.cli.reporting import record, write_report
 from stream_llsvm.cli.signals import INTERRUPTED, raising_interrupts
-from stream_llsvm.cli.telling import doubted, print_json
-from stream_llsvm.cli.whole_file import Contents, batches, look_through
-from stream_llsvm.connectors.base import SourceError
-from stream_llsvm.engine.learner import Learner
-from stream_llsvm.engine.progress import Progress as Scored
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    from stream_llsvm.cli.whole_file import Contents
+
+HELP = "Score models on a file: each record is predicted first and learned afterwards, once."
+EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
 _NAIVE = ("majority", "nochange")
 _SCORES = ("accuracy", "kappa", "macro_f1", "log_loss")
+
+
+@with_columns(FILE_COLUMNS - {"key"})
+def command(
+    data: DATA,
+    models: Annotated[
+        str,
+        Option(
+            metavar="MODELS",
+            help=f"With commas between: {', '.join(short_names())}; or all.",
+            autocompletion=completing(lambda: [*short_names(), "all"], several=True),
+        ),
+    ] = "committee",
+    against: Annotated[
+        str | None,
+        Option(
+            metavar="NAMES",
+            help=f"river's, beside them: {', '.join(PEERS)}.",
+            autocompletion=completing(lambda: PEERS, several=True),
+        ),
+    ] = None,
+    max_records: MAX_RECORDS = None,
+    report: Annotated[
+        str | None, Option(metavar="FILE", help="Write the first one's run as a page to this file.")
+    ] = None,
+    json: JSON = False,
+    **given: Any,
+) -> int:
+    """Evaluate models on a file."""
+    entrants, columns = chosen(models, against or ""), columns_in(given)
+    return evaluate(data, columns, entrants, max_records, as_json=json, report=report)
 
 
 def evaluate(
@@ -49,6 +78,13 @@ def evaluate(
 
     With a report, the first learner runs once more, and what was to be seen of it is written.
     """
+    from rich.console import Console
+
+    from stream_llsvm.cli.checks import check_apart, check_can_write, is_svmlight
+    from stream_llsvm.cli.tables import print_json, print_models
+    from stream_llsvm.cli.whole_file import look_through
+    from stream_llsvm.connectors.base import SourceError
+
     if data == "-":
         raise MistakeError("evaluate reads its records several times: name a file, not -")
     if report is not None:
@@ -62,18 +98,8 @@ def evaluate(
         raise MistakeError(f"{data}: {missing}")
     _warn(contents)
     console = Console(stderr=True, highlight=False, quiet=as_json)
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
     try:
-        with raising_interrupts(), bar:
+        with raising_interrupts(), _progress_bar(console) as bar:
             for entrant in entrants:
                 task = bar.add_task(entrant.name, total=contents.records, rate="")
                 rows.append(_scored(entrant, options, contents, max_records, bar, task))
@@ -91,16 +117,53 @@ def evaluate(
     if as_json:
         print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
     elif rows:  # none if it was interrupted at once
-        _print_table(f"{data}: {contents.summary()}", rows)
+        print_models(f"{data}: {contents.summary()}", rows)
     _warn_of_the_majority(rows)
     if report is not None and code == 0:  # last: whatever becomes of it, the scores are told
-        source = make_source(options)
-        try:
-            made = record(source, entrants[0].make(contents.labels), contents.records, max_records)
-        finally:
-            source.close()
-        write_report(report, made, rows)
+        _report(report, options, entrants[0], contents, max_records, rows)
     return code
+
+
+def _progress_bar(console: Console) -> Progress:
+    """Return a bar a model, shown on a terminal only."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def _report(
+    path: str,
+    options: Mapping[str, Any],
+    entrant: Entrant,
+    contents: Contents,
+    max_records: int | None,
+    rows: list[dict[str, Any]],
+) -> None:
+    """Run a learner once more, and write what was to be seen of it."""
+    from stream_llsvm.cli.build import make_source
+    from stream_llsvm.cli.report import record, write_report
+
+    source = make_source(options)
+    try:
+        made = record(source, entrant.make(contents.labels), contents.records, max_records)
+    finally:
+        source.close()
+    write_report(path, made, rows)
 
 
 def _scored(
@@ -112,6 +175,10 @@ def _scored(
     task: TaskID,
 ) -> dict[str, Any]:
     """Run one learner through the file; the clock is on the learner alone."""
+    from stream_llsvm.cli.whole_file import batches
+    from stream_llsvm.engine.learner import Learner
+    from stream_llsvm.engine.progress import Progress as Scored
+
     _warm(entrant, contents.labels)
     learner, scored = Learner(entrant.make(contents.labels)), Scored(1_000, None)
     seconds, done, refused = 0.0, 0, 0
@@ -138,6 +205,8 @@ def _warm(entrant: Entrant, labels: Labels) -> None:
     """Let what is compiled be compiled, or loaded, before the clock runs."""
     import numpy as np
 
+    from stream_llsvm.engine.learner import Learner
+
     learner = Learner(entrant.make(labels))
     some = sorted(labels, key=str)[:2]
     learner.block(("a", "b"), np.eye(2)[: len(some)], some)
@@ -145,6 +214,8 @@ def _warm(entrant: Entrant, labels: Labels) -> None:
 
 def _warn(contents: Contents) -> None:
     """Say on stderr what looks as if it was not meant."""
+    from stream_llsvm.cli.tables import doubted
+
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
     if doubt is not None:
         print(f"stream-llsvm: {doubt}", file=sys.stderr, flush=True)
@@ -160,16 +231,3 @@ def _warn_of_the_majority(rows: list[dict[str, Any]]) -> None:
             file=sys.stderr,
             flush=True,
         )
-
-
-def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
-    drawn = Table(title=title, title_justify="left")
-    drawn.add_column("model", no_wrap=True)
-    for name in ("accuracy", "kappa", "macro F1", "log loss", "us/record"):
-        drawn.add_column(name, justify="right", no_wrap=True)
-    best = max((row["accuracy"] for row in rows), default=0.0)
-    for row in rows:
-        cells = [f"{row['accuracy']:.2%}", *(f"{row[name]:.3f}" for name in _SCORES[1:])]
-        style = "bold" if row["accuracy"] == best else ""
-        drawn.add_row(row["model"], *cells, f"{row['us_per_record']:,.1f}", style=style)
-    Console(highlight=False).print(drawn)

@@ -1,22 +1,31 @@
-"""Make what records come from and go to: files, or topics of Kafka."""
+"""Make what a pipeline asks for: sources, sinks, the model, and the engine over all of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from stream_llsvm.cli import models
 from stream_llsvm.cli.addresses import Topics, topic_of, topics_of
-from stream_llsvm.cli.columns import check_columns
-from stream_llsvm.cli.mistakes import MistakeError, one_line
+from stream_llsvm.cli.checks import check_columns, check_folder_place
+from stream_llsvm.cli.errors import MistakeError, one_line
+from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.late_labels import Waiting
+from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.model_file import ModelFileError
 
 _Made = TypeVar("_Made")
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _UNBOUNDED = 10**15
 # What the section says that is no option of a source.
 _NOT_OPTIONS = ("from", "message", "connect_timeout", "partitions")
+_UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)
 
 
 def make_source(given: Mapping[str, Any]) -> Source:
@@ -134,3 +143,58 @@ def _made(make: Callable[[], _Made]) -> _Made:
         return make()
     except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
         raise MistakeError(one_line(error)) from None
+
+
+def make_model(settings: Settings) -> Any:
+    """Return the model that a pipeline asks for."""
+    given = settings.get("model", {})
+    options = {key: value for key, value in given.items() if key not in SECTIONS["model"]}
+    return models.make(given.get("class", models.USUAL), options)
+
+
+def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
+    """Return the engine over all of it; it goes on from its last checkpoint if it has one.
+
+    What is opened on the way is left to the stack to close.
+    """
+    late, letters = settings.get("labels"), settings.get("dead_letters")
+    kept, how = settings.get("checkpoints"), dict(settings.get("engine", {}))
+    if how.get("detector") == "none":
+        how["detector"] = None
+    model, source = make_model(settings), make_source(settings["source"])
+    stack.callback(source.close)
+    if letters is not None:
+        how["dead_letters"] = make_dead_letters(letters)
+        stack.callback(how["dead_letters"].close)
+    if late is not None:
+        how["labels"] = make_source(late)
+        stack.callback(how["labels"].close)
+        how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
+    try:
+        if kept is not None:
+            check_folder_place("--checkpoints", kept["folder"])
+            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
+            stack.callback(how["checkpoints"].close)
+            how["every"] = kept.get("every", 60.0)
+        engine = Engine(source, model, sink=sink, **how)
+    except _UNFIT as error:
+        raise MistakeError(one_line(error)) from None
+    if kept is not None:
+        _check_same_model(engine.model, model, kept["folder"])
+    return engine
+
+
+def _check_same_model(kept: Any, wanted: Any, folder: str) -> None:
+    """Refuse to go on with another model than the one that is asked for."""
+    if type(kept) is not type(wanted):
+        differ = f"a {type(kept).__name__}, not a {type(wanted).__name__}"
+    else:
+        old, new = kept._saved_params(), wanted._saved_params()
+        changed = [key for key in new if new[key] != old.get(key)]
+        if not changed:
+            return
+        differ = ", ".join(f"{key} = {old.get(key)!r}, not {new[key]!r}" for key in changed)
+    raise MistakeError(
+        f"{folder} holds a run of another model ({differ}): name another folder, or put the model "
+        "back as it was"
+    )

@@ -123,3 +123,18 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
     console.print(drawn)
     if report["checkpoint"] is not None:
         console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
+
+
+def print_models(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print the scores of several models, a row each, the best one bold."""
+    drawn = Table(title=title, title_justify="left")
+    drawn.add_column("model", no_wrap=True)
+    for name in ("accuracy", "kappa", "macro F1", "log loss", "us/record"):
+        drawn.add_column(name, justify="right", no_wrap=True)
+    best = max((row["accuracy"] for row in rows), default=0.0)
+    for row in rows:
+        others = (f"{row[name]:.3f}" for name in ("kappa", "macro_f1", "log_loss"))
+        style = "bold" if row["accuracy"] == best else ""
+        shown = [row["model"], f"{row['accuracy']:.2%}", *others, f"{row['us_per_record']:,.1f}"]
+        drawn.add_row(*shown, style=style)
+    Console(highlight=False).print(drawn)

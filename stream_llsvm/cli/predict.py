@@ -1,4 +1,4 @@
-"""Predict a file's records with a saved model."""
+"""``stream-llsvm predict``: what a saved model says of records; it learns nothing."""
 
 from __future__ import annotations
 
@@ -6,19 +6,48 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from stream_llsvm.cli.columns import column_names, first_records, is_svmlight
-from stream_llsvm.cli.endpoints import make_sink
-from stream_llsvm.cli.mistakes import MistakeError, RunFailedError, listed, nearest, one_line
-from stream_llsvm.cli.places import check_apart
-from stream_llsvm.cli.saved import read_saved
-from stream_llsvm.cli.telling import bad_fields_of, first_bad_of, first_of, print_json
-from stream_llsvm.cli.whole_file import batches
-from stream_llsvm.connectors.base import SourceError
-from stream_llsvm.engine.learner import Learner
-from stream_llsvm.engine.rejects import Rejects
-from stream_llsvm.engine.results import results_of
+from typer import Option
+
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, listed, nearest, one_line
+from stream_llsvm.cli.options import (
+    DATA,
+    FILE_COLUMNS,
+    MAX_RECORDS,
+    SAVED,
+    columns_in,
+    with_columns,
+)
+
+HELP = "Predict a file's records with a saved model, or a checkpoint, without learning."
+EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
+
+
+@with_columns(
+    FILE_COLUMNS - {"features"},  # which the model knows
+    label="The label's column: tells the accuracy too.",
+    key="A column to write beside each prediction.",
+)
+def command(
+    model: SAVED,
+    data: DATA,
+    to: Annotated[
+        str | None, Option(metavar="PLACE", help="Where to; standard output if not given.")
+    ] = None,
+    probabilities: Annotated[
+        Literal["top", "all"], Option(help="Of the likeliest label, or of all.")
+    ] = "top",
+    max_records: MAX_RECORDS = None,
+    json: Annotated[
+        bool,
+        Option("--json", help="Tell the counts as a JSON object; with no --to, on stderr."),
+    ] = False,
+    **given: Any,
+) -> int:
+    """Predict records."""
+    columns = columns_in(given)
+    return predict(model, data, columns, to, max_records, probabilities=probabilities, as_json=json)
 
 
 def predict(
@@ -32,6 +61,16 @@ def predict(
     as_json: bool,
 ) -> int:
     """Write a prediction for each record; tell the accuracy if there are labels."""
+    from stream_llsvm.cli.build import make_sink
+    from stream_llsvm.cli.checks import check_apart
+    from stream_llsvm.cli.inspect import read_saved
+    from stream_llsvm.cli.tables import bad_fields_of, first_bad_of, first_of, print_json
+    from stream_llsvm.cli.whole_file import batches
+    from stream_llsvm.connectors.base import SourceError
+    from stream_llsvm.engine.learner import Learner
+    from stream_llsvm.engine.rejects import Rejects
+    from stream_llsvm.engine.results import results_of
+
     saved = read_saved(model)
     if not saved.model.features:
         raise MistakeError(f"{saved.path}: the model has not learned anything yet")
@@ -74,6 +113,8 @@ def predict(
 
 def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return which columns are to be left out: those that the model does not know."""
+    from stream_llsvm.cli.checks import column_names, first_records, is_svmlight
+
     if data == "-" or is_svmlight(data, given):
         return {}
     ignored = given.get("ignore", [])

@@ -1,29 +1,43 @@
-"""Ask a live page for its newest frame, again and again, and show the essentials."""
+"""``stream-llsvm top``: how a run with a live page is doing, in the terminal."""
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import time
-from typing import Any
-from urllib.error import HTTPError, URLError
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
+import typer
+from typer import Option
 
-from stream_llsvm.cli.mistakes import MistakeError, one_line
-from stream_llsvm.cli.paging import TOKEN
+from stream_llsvm.cli.errors import MistakeError, one_line
+from stream_llsvm.cli.run import TOKEN
 from stream_llsvm.cli.signals import raising_interrupts
+
+if TYPE_CHECKING:
+    from urllib.error import URLError
+
+    from rich.console import Group
+    from rich.text import Text
+
+HELP = "Show in the terminal how a run with a live page is doing, until Ctrl-C."
+EXAMPLE = "stream-llsvm top localhost:8765"
 
 _EVERY = 0.5
 _PATIENCE = 5.0  # seconds for an answer
 _LARGEST = 50_000_000  # bytes of an answer
 _EVENTS = 5
+
+
+def command(
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="The page's address, or HOST:PORT.")
+    ] = "8765",
+    once: Annotated[bool, Option("--once", help="Show it once, and end.")] = False,
+) -> int:
+    """Watch a run. A token is taken from STREAM_LLSVM_TOKEN, or from the address."""
+    return watch_page(address, once=once)
 
 
 class Asked:
@@ -37,6 +51,8 @@ class Asked:
     """
 
     def __init__(self, address: str) -> None:
+        from urllib.request import ProxyHandler, Request, build_opener
+
         parts = _parts(address)
         self.shown = f"http://{parts.netloc.rpartition('@')[2]}"
         query = parse_qs(parts.query).get("token", [""])[0]
@@ -48,6 +64,9 @@ class Asked:
 
     def frame(self) -> dict[str, Any] | None:
         """Return the newest frame, None if there is none yet."""
+        import http.client
+        from urllib.error import HTTPError, URLError
+
         try:
             with self._opener.open(self._request, timeout=_PATIENCE) as answer:
                 told = json.loads(answer.read(_LARGEST))
@@ -92,6 +111,9 @@ def _parts(address: str) -> SplitResult:
 
 def watch_page(address: str, *, once: bool) -> int:
     """Show a page's frames until Ctrl-C, or the run has ended; return the exit code."""
+    from rich.console import Console
+    from rich.live import Live
+
     asked, console = Asked(address), Console(highlight=False)
     frame = asked.frame()
     if once or not console.is_terminal:
@@ -115,6 +137,10 @@ def watch_page(address: str, *, once: bool) -> int:
 
 def drawn(frame: dict[str, Any] | None) -> Group | Text:
     """Return what there is to see of a frame."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
     if frame is None:
         return Text("nothing to show yet")
     status, point = frame["status"], frame.get("point") or {}
@@ -133,6 +159,8 @@ def drawn(frame: dict[str, Any] | None) -> Group | Text:
 
 def _text(told: str, style: str = "") -> Text:
     """Return a text without what would steer the terminal: it comes from elsewhere."""
+    from rich.text import Text
+
     return Text("".join(c if c.isprintable() else "?" for c in told), style=style)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from river import base as river
 
-from stream_llsvm.cli.mistakes import RunFailedError, one_line
+from stream_llsvm.cli.errors import RunFailedError, one_line
 from stream_llsvm.connectors.base import Source
 from stream_llsvm.dashboard.building import Lately
 from stream_llsvm.dashboard.copies import Copies, NothingLearnedError, restored

@@ -1,16 +1,20 @@
-"""Say what is in a model file or a checkpoint, on less than a screen."""
+"""``stream-llsvm inspect``: what is in a model file or a checkpoint."""
 
 from __future__ import annotations
 
 import textwrap
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stream_llsvm.cli.mistakes import listed
-from stream_llsvm.cli.saved import Saved, read_saved
-from stream_llsvm.cli.telling import print_json
-from stream_llsvm.engine.scores import Scores
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
+from stream_llsvm.cli.options import JSON, SAVED
+
+if TYPE_CHECKING:
+    from stream_llsvm.learners.base import LocalClassifier
+
+HELP = "Say in words what is in a model file, a checkpoint or a folder of checkpoints."
+EXAMPLE = "stream-llsvm inspect checkpoints/"
 
 _WIDTH = 96
 _MEMBERS = 8
@@ -23,8 +27,15 @@ _SCORES = (
 )
 
 
+def command(path: SAVED, json: JSON = False) -> int:
+    """Look into a file."""
+    return inspect(path, as_json=json)
+
+
 def inspect(name: str, *, as_json: bool) -> int:
     """Print what the file holds."""
+    from stream_llsvm.cli.tables import print_json
+
     saved = read_saved(name)
     if as_json:
         print_json(_everything(saved))
@@ -85,6 +96,8 @@ def _duration(seconds: float) -> str:
 
 
 def _progress(kept: dict[str, Any]) -> list[str]:
+    from stream_llsvm.engine.scores import Scores
+
     counts, rejected = kept["progress"]["counts"], kept["rejected"]
     lines = [
         f"records   {counts['records']:,}, {counts['learned']:,} learned, "
@@ -138,6 +151,8 @@ def _members(model: LocalClassifier) -> list[str]:
 
 
 def _everything(saved: Saved) -> dict[str, Any]:
+    from stream_llsvm.engine.scores import Scores
+
     model, kept = saved.model, saved.checkpoint
     found: dict[str, Any] = {
         "path": str(saved.path),
@@ -164,3 +179,61 @@ def _everything(saved: Saved) -> dict[str, Any]:
             "waiting": None if late is None else len(late["waiting"]["records"]),
         }
     return found
+
+
+class Saved(NamedTuple):
+    """What was read: the model, its file's version, and the checkpoint if it is one."""
+
+    path: Path
+    model: LocalClassifier
+    version: str
+    checkpoint: dict[str, Any] | None
+    skipped: list[str]
+
+
+def read_saved(name: str) -> Saved:
+    """Return what the file holds; of a folder, the newest checkpoint that can be read."""
+    from stream_llsvm.model_file import ModelFileError
+
+    path = Path(name)
+    if path.is_dir():
+        return _newest(path)
+    if not path.exists():
+        names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
+        like = nearest(path.name, names)
+        hint = f"; did you mean {path.with_name(like)}?" if like else ""
+        raise MistakeError(f"{path}: there is no such file{hint}")
+    try:
+        return _read(path, [])
+    except (ModelFileError, OSError) as error:
+        raise MistakeError(f"{path}: {_why(path, error)}") from None
+
+
+def _newest(folder: Path) -> Saved:
+    from stream_llsvm.model_file import ModelFileError
+
+    # Read without the lock: looking into a folder does not disturb the run that writes there.
+    skipped: list[str] = []
+    for path in sorted(folder.glob("checkpoint-*.llsvm"), reverse=True):
+        try:
+            return _read(path, skipped)
+        except (ModelFileError, OSError) as error:
+            skipped.append(f"{path.name}: {_why(path, error)}")
+    why = f" that can be read ({skipped[0]})" if skipped else ""
+    raise MistakeError(f"{folder}: there is no checkpoint in it{why}")
+
+
+def _why(path: Path, error: BaseException) -> str:
+    """Return what is wrong, without the path that some of these texts begin with."""
+    return one_line(error).removeprefix(f"{path}: ")
+
+
+def _read(path: Path, skipped: list[str]) -> Saved:
+    from stream_llsvm.learners.saving import from_payload
+    from stream_llsvm.model_file import read
+
+    payload: dict[str, Any] = read(path)
+    checkpoint = payload if "model" in payload and "progress" in payload else None
+    saved: dict[str, Any] = payload if checkpoint is None else payload["model"]
+    version = str(saved.get("version", "before 0.1.0"))
+    return Saved(path, from_payload(saved), version, checkpoint, skipped)
