@@ -42,8 +42,8 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/mypy
 
 # Roughly, in minutes on two slow cores: accuracy 1, the committee's 1, reliability 1, delays 6,
-# drift 8 (these three mostly river's forest), ablation 6, warm_start 1, speed 4, the committee's 6,
-# local SVMs 10.
+# drift 8, shifts 30 (these four mostly river's forest), ablation 6, warm_start 1, speed 4, the
+# committee's 6, local SVMs 10.
 bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee --section committee
@@ -56,6 +56,7 @@ bench: data-given $(VENV)/.ready-bench
 		$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee,sapl --peers arf \
 			--rows 20000 --delay $$delay electricity covtype keystroke sea-abrupt || exit; done
 	@$(BIN)/python benchmarks/drift.py
+	@$(BIN)/python benchmarks/shifts.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/ablation.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/warm_start.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/speed.py --data "$(DATA)"

@@ -32,7 +32,7 @@ from stream_llsvm.kernels.mixer import (
 from stream_llsvm.kernels.piece_loops import PIECE
 from stream_llsvm.kernels.pieces import most_pieces
 from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
-from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, MANY, NAMED, VARIANCE
+from stream_llsvm.kernels.scaling import BORN, MANY, NEVER_NEGATIVE
 from stream_llsvm.members.member import Member, Shape
 from stream_llsvm.rows import Rows
 from stream_llsvm.threads import run_on_threads
@@ -385,7 +385,7 @@ class Memory:
         model = self.views(0)
         never_negative = (
             model["counters"],
-            model["statistics"][:, [COUNT, VARIANCE, INVERSE, NAMED, BORN]],
+            model["statistics"][:, NEVER_NEGATIVE],
             model["mixer"][[POWER, EFFORT, ALONE_EFFORT]],
             model["members"][[OWN_LOSS, OWN_ACCURACY, JUDGED, SINCE]],
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import coding, losses, scaling
+from stream_llsvm.kernels import coding, levels, losses, scaling
 
 Array = NDArray[np.float64]
 
@@ -120,6 +120,10 @@ class Scale:
     inverse: float = 0.0
     named: float = 0.0
     born: float = 0.0
+    #: How many values in a row were far (below zero: near, and close together), and what they are.
+    run: float = 0.0
+    run_mean: float = 0.0
+    run_variance: float = 0.0
 
     def scaled(self, v: float, standardize: bool, among: int = 1) -> float:
         """Return z; 0 where there is no value, or where 0 is none among so many features."""
@@ -142,11 +146,11 @@ class Scale:
         """Learn from the value that the record number ``seen`` has, among so many features."""
         if v == scaling.ABSENT:
             return
-        stands_for = 1
+        thinning = scaling.THINNING_AMONG_MANY if among >= scaling.MANY else scaling.THINNING
+        due, stands_for = seen % thinning == 0, 1
         if self.count >= scaling.YOUNG:
-            many = among >= scaling.MANY
-            stands_for = scaling.THINNING_AMONG_MANY if many else scaling.THINNING
-            if seen % stands_for != 0:
+            stands_for = thinning
+            if not due:
                 return
         if v != 0 or among < scaling.MANY:
             self.named += stands_for
@@ -155,8 +159,13 @@ class Scale:
         v = float(np.clip(v, -1e100, 1e100))
         self.count += 1
         rate = max(1 / self.count, scaling.SLOWEST)
+        watched = due and self.count > levels.SETTLED
+        far = (v - self.mean) ** 2 > levels.FAR**2 * self.variance
         # ``_with`` looks at whether the feature has settled, this value included.
+        before = self.variance
         self.mean, self.variance = self._with(v, rate)
+        if watched:
+            self._watch(v, far, before)
         age = seen - self.born + self._absent_before(among)
         sparse = 2 * self.named < age or (self.variance == 0 and self.named < age)
         self.centre, self.inverse = self._standard(self.mean, self.variance, sparse)
@@ -165,10 +174,39 @@ class Scale:
         """How many records count as having come without it before it was first named."""
         return min(self.born, scaling.ABSENT_BEFORE) if among >= scaling.MANY else 0.0
 
+    def _watch(self, v: float, far: bool, variance: float) -> None:
+        """Count values of one kind in a row; enough of them are a level to begin anew from."""
+        if self.run > 0 and not far:
+            self.run -= 2
+            if self.run > 0:
+                return
+        if self.run == 0 or far != (self.run > 0):
+            self._watch_anew(v, far)
+            return
+        delta = v - self.run_mean
+        if abs(delta) <= levels.ROUNDING * abs(self.run_mean):
+            return  # a constant is no level: 1 in a row of flags that are mostly 0
+        n = abs(self.run) + 1
+        self.run = n if far else -n
+        if n >= levels.SETTLED:
+            most = levels.OUTLIER * math.sqrt(self.run_variance)
+            delta = float(np.clip(delta, -most, most))
+        # Welford's two lines, for a mean of n values.
+        self.run_mean += delta / n
+        self.run_variance += ((1 - 1 / n) * delta * delta - self.run_variance) / n
+        if not far and self.run_variance * levels.NARROW**2 > variance:
+            self._watch_anew(v, far)
+        elif n >= (levels.FAR_RUN if far else levels.NEAR_RUN):
+            self.count, self.mean, self.variance = n, self.run_mean, self.run_variance
+            self.run = self.run_mean = self.run_variance = 0.0
+
+    def _watch_anew(self, v: float, far: bool) -> None:
+        self.run, self.run_mean, self.run_variance = (1.0 if far else -1.0), v, 0.0
+
     def _with(self, v: float, rate: float) -> tuple[float, float]:
         delta = v - self.mean
-        if self.count >= scaling.SETTLED and self.variance > 0:
-            most = scaling.OUTLIER * math.sqrt(self.variance)
+        if self.count >= levels.SETTLED and self.variance > 0:
+            most = levels.OUTLIER * math.sqrt(self.variance)
             delta = float(np.clip(delta, -most, most))
         variance = self.variance + rate * ((1 - rate) * delta * delta - self.variance)
         return self.mean + rate * delta, variance

@@ -12,14 +12,7 @@ from stream_llsvm.features import Row
 from stream_llsvm.kernels.pegasos import state as kernel
 from stream_llsvm.kernels.pegasos.losses import OF_CLASSES
 from stream_llsvm.kernels.pegasos.run import run
-from stream_llsvm.kernels.scaling import (
-    BORN,
-    COUNT,
-    INVERSE,
-    NAMED,
-    STATISTICS,
-    VARIANCE,
-)
+from stream_llsvm.kernels.scaling import NEVER_NEGATIVE, STATISTICS
 from stream_llsvm.learners.block import BlockModel
 from stream_llsvm.learners.options import choice, flag, number, whole
 from stream_llsvm.learners.scoring import ScoringClassifier
@@ -120,7 +113,7 @@ class Pegasos(BlockModel):
         never_negative = [
             head,
             views["norm"],
-            *(s[:, [COUNT, VARIANCE, INVERSE, NAMED, BORN]] for s in self._scales(views)),
+            *(s[:, NEVER_NEGATIVE] for s in self._scales(views)),
         ]
         counts = head[[kernel.SEEN, kernel.STEPS, kernel.HELD]]
         return bool(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.numbers import run as kernel
-from stream_llsvm.kernels.scaling import BORN, COUNT, INVERSE, NAMED, VARIANCE
+from stream_llsvm.kernels.scaling import NEVER_NEGATIVE
 from stream_llsvm.members.base import Plain
 from stream_llsvm.members.member import Parts, Shape, Views
 
@@ -70,5 +70,5 @@ class Numbers(Plain):
 
     def sound(self, views: Views) -> bool:
         """Whether the kernel can trust this state (it comes from a file)."""
-        never_negative = views["target"][0, [COUNT, VARIANCE, INVERSE, NAMED, BORN]]
+        never_negative = views["target"][0, NEVER_NEGATIVE]
         return bool((never_negative >= 0).all() and (views["losses"] >= 0).all())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from stream_llsvm.kernels.levels import RUN, RUN_MEAN, RUN_VARIANCE
 from stream_llsvm.kernels.scaling import (
     BORN,
     CENTRE,
@@ -24,7 +26,8 @@ def pooled(statistics: Sequence[Array], seen: Sequence[float], weights: Array) -
     """Return the statistics of all records together, (width, STATISTICS).
 
     The mean and the variance are those of the pooled values, exactly; counts are means, so that a
-    model merged with its own copies is itself.
+    model merged with its own copies is itself. What a feature is watched for goes on where all
+    models that have seen it agree, and begins anew where they do not.
 
     Parameters
     ----------
@@ -44,8 +47,17 @@ def pooled(statistics: Sequence[Array], seen: Sequence[float], weights: Array) -
     out[:, MEAN] = mean_of(shares, [own[:, MEAN] for own in statistics])
     spreads = [own[:, VARIANCE] + (own[:, MEAN] - out[:, MEAN]) ** 2 for own in statistics]
     out[:, VARIANCE] = mean_of(shares, spreads)
+    watched = [RUN, RUN_MEAN, RUN_VARIANCE]
+    out[:, watched] = _agreed(np.stack([own[:, watched] for own in statistics]), shares > 0)
     _settle(out, float(mean_of(weights, [np.array(n) for n in seen])))
     return out
+
+
+def _agreed(runs: Array, counted: NDArray[np.bool_]) -> Array:
+    """Return each feature's run, (models, width, 3), if all that count have the same, else none."""
+    first = np.take_along_axis(runs, counted.argmax(axis=0)[None, :, None], axis=0)
+    same = ((runs == first).all(axis=2) | ~counted).all(axis=0)
+    return np.asarray(np.where(same[:, None], first[0], 0.0))
 
 
 def _settle(statistics: Array, seen: float) -> None:

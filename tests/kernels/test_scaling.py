@@ -40,7 +40,8 @@ NOTHING = np.zeros(0, dtype=np.int64)
 
 
 def _observe(feature: Array, v: float, seen: int) -> None:
-    observe(feature[None], 0, v, seen, seen % THINNING == 0)
+    due = seen % THINNING == 0
+    observe(feature[None], 0, v, seen, due, due)
 
 
 def _scaled(feature: Array, v: float, standardize: bool) -> float:
@@ -113,7 +114,7 @@ def test_among_many_features_a_name_that_comes_late_says_something_at_once() -> 
         for i, v in enumerate((4.0, 4.0, 4.0)):
             z = float(scaled(statistics, 5, v, True))
             assert z == pytest.approx(first) == oracle.scaled(v, True, among)
-            observe(statistics, 5, v, 4 + i, False)
+            observe(statistics, 5, v, 4 + i, False, False)
             oracle.observe(v, 4 + i, among)
             np.testing.assert_allclose(statistics[5], list(vars(oracle).values()))
         assert oracle.centre == (0.0 if first else 4.0)
@@ -124,7 +125,7 @@ def test_among_many_features_a_sensor_that_comes_late_is_dense_before_long() -> 
     statistics[5, BORN] = 10_000
     values = np.random.default_rng(0).normal(300, 1, size=2 * ABSENT_BEFORE)
     for i, v in enumerate(values):
-        observe(statistics, 5, v, 10_001 + i, False)
+        observe(statistics, 5, v, 10_001 + i, False, False)
     assert statistics[5, CENTRE] == pytest.approx(values.mean())
 
 
@@ -162,7 +163,7 @@ def test_among_many_features_a_0_is_as_if_the_feature_were_not_named() -> None:
     for width, centred in ((MANY - 1, True), (MANY, False)):
         statistics = np.zeros((width, STATISTICS))
         for i in range(100):
-            observe(statistics, 3, 2.0 if i % 5 == 0 else 0.0, i + 1, False)
+            observe(statistics, 3, 2.0 if i % 5 == 0 else 0.0, i + 1, False, False)
         assert (statistics[3, CENTRE] > 0) == centred
         assert (scaled(statistics, 3, 0.0, True) != 0) == centred
         assert (scaled(statistics, 3, 0.0, False) != 0) == centred
@@ -271,3 +272,88 @@ def test_what_lies_far_out_keeps_its_order_and_has_no_kink() -> None:
     assert np.abs(np.diff(steps)).max() < 0.05 * steps.max()
     straight = np.abs(z) < Z_STRAIGHT
     assert z[straight] == pytest.approx((values[straight] - feature[MEAN]) * feature[INVERSE])
+
+
+# ---- levels that move: see kernels/levels.py
+
+
+def _went_on(feature: Array, values: Array) -> Array:
+    for i, v in enumerate(values):
+        _observe(feature, v, 4_000 + i + 1)
+    return feature
+
+
+def _calm() -> Array:
+    return _learned(np.random.default_rng(5).normal(5, 1, size=4_000))
+
+
+@pytest.mark.parametrize(
+    ("factor", "shift"), [(1, 10), (1, -30), (1, 1e9), (1_000, 0), (-1_000, 0), (0.001, 0)]
+)
+def test_a_level_that_leaves_the_range_is_followed(factor: float, shift: float) -> None:
+    feature = _calm()
+    moved = factor * np.random.default_rng(6).normal(5, 1, size=1_000) + shift
+    _went_on(feature, moved)
+    assert feature[MEAN] == pytest.approx(moved.mean(), abs=0.2 * moved.std())
+    assert np.sqrt(feature[VARIANCE]) == pytest.approx(moved.std(), rel=0.2)
+
+
+@pytest.mark.parametrize("one_in", [5, 20])
+def test_a_level_is_followed_though_some_values_are_elsewhere(one_in: int) -> None:
+    rng = np.random.default_rng(7)
+    moved = rng.normal(105, 1, size=2_000)
+    moved[rng.random(2_000) < 1 / one_in] = 5.0
+    assert _went_on(_calm(), moved)[MEAN] > 70
+
+
+@pytest.mark.parametrize("outlier", [1e30, -1e300, 100.0])
+def test_a_few_outliers_are_not_followed(outlier: float) -> None:
+    """One in a hundred, and ten records in a row that a settled feature looks at."""
+    feature = _calm()
+    values = np.random.default_rng(8).normal(5, 1, size=4_000)
+    values[::100] = outlier
+    values[2_000:2_080] = outlier + np.arange(80)
+    _went_on(feature, values)
+    assert feature[MEAN] == pytest.approx(5, abs=0.5)
+    assert feature[VARIANCE] < 10
+    assert feature[COUNT] > YOUNG
+
+
+def test_flags_and_constants_are_not_followed() -> None:
+    """A 1 for a thousand records, after as many zeros, is information and no other level."""
+    for values in (np.repeat([0.0, 1.0, 0.0], 3_000), np.repeat([7.0, 7.0, 9.0], 3_000)):
+        feature = _learned(values)
+        assert feature[COUNT] == YOUNG + (len(values) - YOUNG) / THINNING
+
+
+def test_a_scale_spoiled_at_its_start_is_let_go_of() -> None:
+    values = np.random.default_rng(9).normal(size=2_000)
+    values[3] = 1e30
+    feature = _learned(values)
+    assert abs(feature[MEAN]) < 0.3
+    assert feature[VARIANCE] == pytest.approx(1, rel=0.3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_are_followed_as_the_oracle_does(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    levels = [(0.0, 1.0), (100.0, 1.0), (0.0, 2.0), (5e3, 1e3), (5.0, 1.0), (900.0, 0.02)]
+    values = np.concatenate([rng.normal(mean, spread, size=2_000) for mean, spread in levels])
+    odd = rng.choice([np.nan, ABSENT, 1e30, 0.0], size=len(values))
+    values = np.where(rng.random(len(values)) < 0.02, odd, values)
+    feature, oracle, restarts = np.zeros(STATISTICS), Scale(), 0
+    for i, v in enumerate(values.tolist()):
+        before = feature[COUNT]
+        _observe(feature, v, i + 1)
+        oracle.observe(v, i + 1)
+        restarts += int(feature[COUNT] < before)
+        rounding = 1e-9 * np.sqrt(oracle.variance) + 1e-300
+        np.testing.assert_allclose(feature, list(vars(oracle).values()), 1e-9, rounding)
+    assert restarts >= 3
+
+
+def test_what_swings_slowly_is_not_followed() -> None:
+    """A day has nights, and their level is no new one."""
+    rng = np.random.default_rng(10)
+    values = np.sin(np.arange(60_000) / 3_000) + 0.1 * rng.normal(size=60_000)
+    assert _learned(values)[COUNT] == YOUNG + (len(values) - YOUNG) / THINNING

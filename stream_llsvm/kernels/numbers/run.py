@@ -186,10 +186,11 @@ def run_numbers(
         counters[RECORDS] += 1
         running[SEEN] += 1
         if scaling:
-            if is_due(counters[RECORDS], width) or not settled:
+            due = is_due(counters[RECORDS], width)
+            if due or not settled:
                 observe_row(statistics, counters[RECORDS], raw, at)
                 laid_out = False
-            observe(target, 0, targets[q], counters[RECORDS], True)
+            observe(target, 0, targets[q], counters[RECORDS], True, due)
         y = standing(target, scaling, targets[q])
         follow_losses(losses, running[SEEN], out, y, farthest, importance[q])
         if born < n_all and (

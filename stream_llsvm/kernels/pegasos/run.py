@@ -97,11 +97,12 @@ def run(
             spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
         if not math.isnan(y):
             head[SEEN] += 1
-            if scaled and (is_due(head[SEEN], width) or not settled):
+            due = is_due(head[SEEN], width)
+            if scaled and (due or not settled):
                 observe_row(statistics, head[SEEN], raw, at)
                 laid_out = False
             if numbers and scaled:
-                observe(target, 0, y, head[SEEN], True)
+                observe(target, 0, y, head[SEEN], True, due)
                 y = (y - target[0, CENTRE]) * target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
             if plan[BATCH] == 1:
                 learn_row(plan, head, scale, norm, bias, weights, z, at, score, y, importance[q])
