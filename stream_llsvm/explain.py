@@ -1,15 +1,14 @@
-"""Why a prediction came out as it did, exactly: contributions that add up to the score.
+"""Why a prediction came out as it did: contributions that add up to the score.
 
-A blend of linear machines is itself linear at any one record: w(x) = sum_j gamma_j W_j, LL(6),
-LL(7), SAPL(6). An additive machine is a sum by construction, a fern's answer is a sum of what each
-of its questions changed. The mixer adds the experts up with its trust in each, so a class's score
-is
+The mixer adds the experts up with its trust in each, so a class's score is
 
     score = bias + memory + sum_i contribution_i
 
-with nothing left over; ``memory`` is what the remembered records voted, which has no features.
-Where the mixer has clipped an expert, that expert's part is scaled down alike, so that the sum
-still is the score.
+with nothing left over; ``memory`` is what the remembered records voted, which has no features, and
+a contribution what the rest of the score loses when the feature is set to its mean, see
+``attribution.py``. How steep the score is comes from the members themselves: a blend of linear
+machines is linear at any one record, w(x) = sum_j gamma_j W_j, LL(6), LL(7), SAPL(6), and an
+additive machine is a sum by construction.
 """
 
 from __future__ import annotations
@@ -39,9 +38,12 @@ class Explanation:
     score
         Its score, as `decision_function_one` gives it.
     bias
-        The part of the score that is no feature's and no remembered record's.
+        The part of the score that is no feature's and no remembered record's:
+        ``bias + memory + sum(contributions) == score``.
     contributions
-        What each feature of the record adds: ``bias + memory + sum(contributions) == score``.
+        What the score, without ``memory``, loses when a feature of the record is set to its mean
+        and the others stay; for a sparse feature, when it is not named. Empty for a model that
+        cannot share its score out among features.
     weights
         How the score changes with each feature, per unit of the feature, as far as the members
         that are smooth go (anchors, additive, waves); less for a value more than two
@@ -52,6 +54,11 @@ class Explanation:
         The remembered records that voted, nearest first.
     members
         The same score by member: ``sum(members.values()) == score``.
+    reference
+        The part of the bias that is the score, without ``memory``, of the record whose features
+        are all at their means. The other part, ``bias - reference``, is what features do together:
+        below 0 where they tell only side by side and each would lose the whole, above it where
+        they say the same and none would lose much.
 
     """
 
@@ -63,6 +70,7 @@ class Explanation:
     memory: float = 0.0
     voters: list[Voter] = field(default_factory=list)
     members: dict[str, float] = field(default_factory=dict)
+    reference: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -126,12 +134,14 @@ def mixed(memory: Memory, experts: Array, strength: Array) -> Array:
 
 
 class Taken(NamedTuple):
-    """A class's score for the last record, taken apart; arrays are one number a feature."""
+    """A class's score for the last record, taken apart; arrays are one number a feature.
+
+    ``linear`` is what features add by each member's own account, the others as they are.
+    """
 
     score: float
-    bias: float
     memory: float
-    contributions: Array
+    linear: Array
     slopes: Array
     members: dict[str, float]
 
@@ -142,8 +152,8 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
     scores = model["scores"][0].astype(np.float64)
     strength = _strength(memory, scores)
     trust, normal = model["mixer"][TRUST], model["normal"][:, code]
-    contributions, slopes = np.zeros(len(z)), np.zeros(len(z))
-    bias = voted = 0.0
+    linear, slopes = np.zeros(len(z)), np.zeros(len(z))
+    voted = 0.0
     by_member: dict[str, float] = {}
     for i, member in enumerate(memory.members):
         own = _experts_of(memory, i)
@@ -155,11 +165,9 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
         if parts is None:
             voted += part
             continue
-        contributions += mixed(memory, parts.of_features, strength[own])[code]
+        linear += mixed(memory, parts.of_features, strength[own])[code]
         slopes += mixed(memory, parts.slopes, strength[own])[code]
-        bias += float(mixed(memory, parts.rest, strength[own])[code])
-    score = float(trust @ normal)
-    return Taken(score, bias, voted, contributions, slopes, by_member)
+    return Taken(float(trust @ normal), voted, linear, slopes, by_member)
 
 
 def _strength(memory: Memory, scores: Array) -> Array:
@@ -288,11 +296,11 @@ def units(memory: Memory, n_features: int) -> tuple[Array, Array]:
     return statistics[:, CENTRE], np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1), 0)
 
 
-def per_unit(memory: Memory, z: Array, weights: Array, columns: NDArray[np.int64]) -> Array:
-    """Return weights per unit of the features in these columns."""
-    if not memory.standardize:
+def per_unit(statistics: Array, standardize: bool, z: Array, weights: Array) -> Array:
+    """Return weights per unit of the features that these are the statistics of."""
+    if not standardize:
         return weights
-    inverse = memory.views(0)["statistics"][columns, INVERSE]
+    inverse = statistics[:, INVERSE]
     # How steep the bent part is where z lies, see kernels/scaling.py.
     room = np.clip((Z_MOST - np.abs(z)) / (Z_MOST - Z_STRAIGHT), 0.0, 1.0)
     return np.asarray(weights * inverse * room**2)

@@ -43,8 +43,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "memory": {"compiling", "kernels", "members", "rows", "threads"},
     "merging": {"kernels", "members", "memory"},
     "explain": {"kernels", "memory"},
+    "attribution": {"features", "kernels", "memory"},
     "anchor_table": {"explain", "kernels", "memory"},
     "learners": {
+        "attribution",
         "version",
         "compiling",
         "explain",

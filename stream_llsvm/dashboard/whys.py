@@ -95,7 +95,7 @@ class Whys:
                     label, record = each.batch.labels[i], each.before + i + 1
                     if record not in known and record <= last:
                         kinds[label is not None and bool(label != told)].append(record)
-        right, wrong = kinds
+        right, wrong = (kind[::-1] for kind in kinds)  # the newest first
         more = [*wrong[1:_WRONG], *right[1:]][: max(0, MOST - 2 - len(self._kept))]
         return [*right[:1], *wrong[:1], *more]
 
@@ -156,6 +156,7 @@ def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[s
         "sure": number(one.sure),
         "score": number(explanation.score),
         "bias": number(explanation.bias),
+        "reference": number(explanation.reference),
         "memory": number(explanation.memory),
         "contributions": pairs(top, explanation.contributions),
         "rest": number(rest),

@@ -17,7 +17,7 @@ from stream_llsvm.kernels.members.anchors import LADDER as LADDER_SCHEDULE
 from stream_llsvm.kernels.members.anchors import PAPER_SAPL
 from stream_llsvm.labels import as_labels
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.mapping import CODE_IN, checked_map, unmapped
+from stream_llsvm.learners.mapping import CODE_IN, checked_map, feature_of, unmapped
 from stream_llsvm.learners.options import choice, number, whole
 from stream_llsvm.learners.problem import put_at_optimum
 from stream_llsvm.members.anchors import LADDER, Anchors
@@ -238,7 +238,7 @@ class AnchorClassifier(LocalClassifier):
         """Take the prediction for a record apart into what each feature contributes.
 
         What a feature map makes of a feature counts as that feature's; what it makes of all of
-        them together (Fourier features, landmarks) is in the bias.
+        them together (Fourier features, landmarks) stays as it is and is in the bias.
 
         Parameters
         ----------
@@ -251,3 +251,7 @@ class AnchorClassifier(LocalClassifier):
         told = super().explain_one(x, label)
         space = self._features
         return unmapped(told, space.map, x) if isinstance(space, MappedSpace) else told
+
+    def _feature_of(self, name: Hashable) -> Hashable:
+        """Return which of a record's features a column is of, None if it is of all together."""
+        return feature_of(name) if isinstance(self._features, MappedSpace) else name

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from river import base
 
+from stream_llsvm.attribution import class_contributions, places_of
 from stream_llsvm.explain import (
     Anchor,
     Explanation,
@@ -168,7 +169,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         memory = self._memory
         if memory is None:
             raise ValueError("nothing has been learned yet, so there is nothing to explain")
-        self._run_one(memory, row)
+        memory.run_one(row.values, row.columns, row.starts, keep=False)
         code = int(memory.one_likeliest[0]) if label is None else self._labels.code(label)
         if code < 0:
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
@@ -176,22 +177,34 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         z = np.zeros(memory.width)
         z[columns] = memory.views(0)["z"][0, : len(columns)]
         taken = explain_last(memory, code, z)
-        slopes = per_unit(memory, z[columns], taken.slopes[columns], columns)
+        statistics = memory.views(0)["statistics"][columns]
+        slopes = per_unit(statistics, memory.standardize, z[columns], taken.slopes[columns])
+        voters = voters_of(memory, self._labels.labels)
+        names = [self._features.names[c] for c in columns]
+        places = places_of(row, [self._feature_of(name) for name in names])
+        contributions, reference = class_contributions(
+            memory, row, code, places, taken.linear[columns]
+        )
+        # Whoever looks at the model next finds the record itself in it.
+        memory.run_one(row.values, row.columns, row.starts, keep=False)
         named = row.values.reshape(-1) != ABSENT
-        names = [self._features.names[c] for c in columns[named]]
-        given = taken.contributions[columns]
-        # Ferns also ask for features that the record does not name: their part is no feature's.
-        rest = float(taken.contributions.sum() - given[named].sum())
+        shown = np.flatnonzero(named & bool(contributions or slopes.any()))
+        weights = {names[i]: float(slopes[i]) for i in shown}
         return Explanation(
             label=self._labels.labels[code],
             score=taken.score,
-            bias=taken.bias + rest,
-            contributions=dict(zip(names, given[named].tolist(), strict=True)),
-            weights=dict(zip(names, slopes[named].tolist(), strict=True)),
+            bias=taken.score - taken.memory - sum(contributions.values()),
+            contributions=contributions,
+            weights=weights,
             memory=taken.memory,
-            voters=voters_of(memory, self._labels.labels),
+            voters=voters,
             members=taken.members,
+            reference=reference,
         )
+
+    def _feature_of(self, name: Hashable) -> Hashable:
+        """Return which of a record's features a column is of, None if it is of all together."""
+        return name
 
     def merge(self, others: Iterable[Self], weights: Iterable[float] | None = None) -> Self:
         """Return one model of several that learned different parts of a stream.

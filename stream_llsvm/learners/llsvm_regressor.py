@@ -183,7 +183,8 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Take the number told for a record apart into what each feature adds.
 
-        Contributions and bias sum up to it, in the target's units.
+        A contribution is what the number loses when the feature is set to its mean; contributions
+        and bias sum up to it, in the target's units.
 
         Parameters
         ----------
@@ -195,7 +196,14 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         if told is None or self._memory is None:
             raise ValueError("nothing has been learned yet, so there is nothing to explain")
         row = self._features.encode(x)
-        return explain_number(self._memory, self._features.names, row, float(told[0]))
+
+        def tell(rows: Row) -> NDArray[np.float64]:
+            n = len(rows.values) if rows.starts.size == 0 else len(rows.starts) - 1
+            out = np.zeros((n, 1))
+            self._call(rows, np.full(n, np.nan), np.ones(n), out)
+            return out[:, 0]
+
+        return explain_number(self._memory, self._features.names, row, float(told[0]), tell)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all; `load_model` reads it.

@@ -36,19 +36,17 @@ def checked_map(given: Any) -> Any:
 def unmapped(told: Explanation, map: FeatureMap, x: Mapping[Any, Any]) -> Explanation:
     """Return an explanation by the features of x instead of those of phi(x)."""
     numbers = {name: as_number(name, value) for name, value in x.items()}
-    contributions = dict.fromkeys(numbers, 0.0)
-    rest = 0.0
-    for name, part in told.contributions.items():
-        feature = name[1] if is_mapped(name) else name
-        if feature in contributions:
-            contributions[feature] += part
-        else:
-            rest += part
+    contributions = dict.fromkeys(numbers, 0.0) | told.contributions
     slopes = {
         name: told.weights.get(name, 0.0) + _slope(told.weights, map, numbers, name)
         for name in numbers
     }
-    return replace(told, bias=told.bias + rest, contributions=contributions, weights=slopes)
+    return replace(told, contributions=contributions, weights=slopes)
+
+
+def feature_of(name: Any) -> Any:
+    """Return which feature a column is of, None if a map made it of all together."""
+    return name[1] if is_mapped(name) else name
 
 
 def _slope(weights: Mapping[Any, float], map: FeatureMap, x: dict[Any, float], name: Any) -> float:

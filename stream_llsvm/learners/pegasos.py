@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.explain import Explanation
 from stream_llsvm.features import Row
 from stream_llsvm.kernels.pegasos import state as kernel
 from stream_llsvm.kernels.pegasos.losses import OF_CLASSES
 from stream_llsvm.kernels.pegasos.run import run
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE, STATISTICS
 from stream_llsvm.learners.block import BlockModel
+from stream_llsvm.learners.number_reasons import explain_linear
 from stream_llsvm.learners.options import choice, flag, number, whole
 from stream_llsvm.learners.scoring import ScoringClassifier
 
@@ -127,6 +130,19 @@ class Pegasos(BlockModel):
     def _scales(views: Views) -> list[NDArray[np.float64]]:
         return [views["statistics"], views["target"]]
 
+    def _explained(
+        self, x: Mapping[Any, Any], told: float, machine: NDArray[np.float64]
+    ) -> Explanation:
+        """Take what one machine tells of a record apart by features."""
+        return explain_linear(
+            self._features.names,
+            self._features.encode(x),
+            told,
+            machine,
+            self._views()["statistics"],
+            standardize=self.standardize,
+        )
+
     @property
     def _machines(self) -> NDArray[np.float64]:
         """The weights per scaled feature, (columns, features)."""
@@ -189,3 +205,27 @@ class PegasosClassifier(Pegasos, ScoringClassifier):
         max_mb: int = 1_024,
     ) -> None:
         super().__init__(l2, batch_size, projection, loss, t0, standardize, max_mb)
+
+    def explain_one(self, x: Mapping[Any, Any], label: Hashable | None = None) -> Explanation:
+        """Take the score of a label apart into what each feature adds: its weight times its value.
+
+        Parameters
+        ----------
+        x
+            The record.
+        label
+            The label whose score is to be explained; the predicted one if None.
+
+        """
+        scores = self.decision_function_one(x)
+        if not scores:
+            raise ValueError("nothing has been learned yet, so there is nothing to explain")
+        chosen = self.predict_one(x) if label is None else label
+        code = self._labels.code(chosen)
+        if code < 0:
+            raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
+        machines = self._machines
+        signs = {1: (0.0,), 2: (-1.0, 1.0)}.get(len(self._labels))
+        machine = machines[code] if signs is None else signs[code] * machines[0]
+        known = self._labels.labels[code]
+        return replace(self._explained(x, scores[known], machine), label=known)

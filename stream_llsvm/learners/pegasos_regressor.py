@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
 
+from stream_llsvm.explain import Explanation
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
+from stream_llsvm.learners.number_reasons import spread_of
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.learners.options import number
 from stream_llsvm.learners.pegasos import Pegasos
@@ -72,3 +75,20 @@ class PegasosRegressor(Pegasos, NumberLearner):
     @property
     def _has_begun(self) -> bool:
         return self._state is not None
+
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
+        """Take the number told for a record apart into what each feature adds to it.
+
+        Each adds its weight times its value, in the target's units.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        told = self._score_one(x)
+        if told is None:
+            raise ValueError("nothing has been learned yet, so there is nothing to explain")
+        spread = spread_of(self.standardize, self._views()["target"][0])
+        return self._explained(x, float(told[0]), spread * self._machines[0])

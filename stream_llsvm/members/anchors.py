@@ -67,6 +67,11 @@ class Anchors(Stepping):
         """What the user calls it."""
         return f"anchors:{self.n_anchors}"
 
+    @property
+    def attributes(self) -> bool:
+        """Return whether features count at all: a flat machine's answer is its anchors' alone."""
+        return not self.flat
+
     def rung_cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record of one rung, to score it."""
         machine = (1 if self.flat else width) * columns * self.copies

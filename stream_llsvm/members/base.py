@@ -20,6 +20,11 @@ class Plain:
     #: Whether it has a second kernel, for many rows that only want an answer.
     answers_together = False
 
+    @property
+    def attributes(self) -> bool:
+        """Whether what it says can be shared out among features."""
+        return True
+
     def expert_names(self, width: int, columns: int) -> list[str]:
         """Return what people call each of its scores: nothing, if there is only one."""
         return [""]

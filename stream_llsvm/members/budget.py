@@ -41,6 +41,11 @@ class Budgeted(Stepping):
     layout = kernel.LAYOUT
 
     @property
+    def attributes(self) -> bool:
+        """Return False: no part of a similarity is one feature's."""
+        return False
+
+    @property
     def name(self) -> str:
         """What the user calls it."""
         return f"pegasos:{self.most}"

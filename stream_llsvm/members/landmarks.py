@@ -69,6 +69,11 @@ class Landmarks(Cells):
         n = self.landmarks(width)
         return n if self.choice == PRINCIPAL and n < width else 0
 
+    @property
+    def attributes(self) -> bool:
+        """Return whether the similarities are linear: no part of others is one feature's."""
+        return self.projection == LINEAR
+
     def rung_cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record of one rung, to score it."""
         return self.landmarks(width) * columns * self.copies

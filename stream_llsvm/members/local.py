@@ -85,6 +85,11 @@ class LocalMachines(Plain):
         """Return how many scores per column it gives."""
         return 1 if self.length(width) > 0 else 0
 
+    @property
+    def attributes(self) -> bool:
+        """Return whether its machines are linear: for others the neighbours are the reason."""
+        return self.kernel_kind == LINEAR
+
     def cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record."""
         near = self.neighbours(width)

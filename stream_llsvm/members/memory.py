@@ -32,6 +32,11 @@ class Remembered(Plain):
     layout = kernel.LAYOUT
 
     @property
+    def attributes(self) -> bool:
+        """Return False: the records that voted are the reason."""
+        return False
+
+    @property
     def name(self) -> str:
         """What the user calls it."""
         return f"memory:{self.window}"

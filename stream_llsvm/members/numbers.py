@@ -30,6 +30,11 @@ class Numbers(Plain):
         """Return how many scores per column it gives: none."""
         return 0
 
+    @property
+    def attributes(self) -> bool:
+        """Return False: it says nothing of its own."""
+        return False
+
     def expert_names(self, width: int, columns: int) -> list[str]:
         """Return what people call each of its scores."""
         return []

@@ -303,6 +303,7 @@ class Run:
             "sure": 0.5 + chance.random() / 2,
             "score": 1.2,
             "bias": 0.1,
+            "reference": 0.3,
             "memory": 0.3,
             "contributions": [[name, chance.uniform(-1, 1)] for name in self.features[:12]],
             "rest": 0.05 if len(self.features) > 12 else 0.0,

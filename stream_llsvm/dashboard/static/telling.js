@@ -33,7 +33,12 @@ function parts(node, why) {
     name, part, value: values.has(name) ? ` = ${short(values.get(name))}` : "" }));
   if (why.rest) all.push({ name: "all other features", part: why.rest, own: true });
   if (why.memory) all.push({ name: "remembered records", part: why.memory, own: true });
-  if (why.bias) all.push({ name: "without any feature", part: why.bias, own: true });
+  // Of a model that cannot share its score out among features all of it is the bias.
+  const shared = all.length > 0 && (why.contributions ?? []).length > 0;
+  const together = shared ? (why.bias ?? 0) - (why.reference ?? 0) : 0;
+  if (shared && why.reference) all.push({ name: "all features at their means", part: why.reference, own: true });
+  if (together) all.push({ name: "what features do together", part: together, own: true });
+  if (!shared && why.bias) all.push({ name: "not any one feature's", part: why.bias, own: true });
   const most = Math.max(1e-12, ...all.map(({ part }) => Math.abs(part)));
   table(node, "Parts of the score", ["Part", "", "Adds"], all.map(({ name, part, value, own }) => [
     { ...(own ? { text: name } : { name, after: value }), head: true },
