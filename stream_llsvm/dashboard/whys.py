@@ -132,7 +132,9 @@ def _answers(model: LocalClassifier, one: Recent) -> bool:
         return False
     code = int(likeliest[0])
     same = bool(model.classes[code] == one.prediction)
-    return same and math.isclose(proba[0, code], one.sure, rel_tol=1e-6)
+    # Sure answers of different models are all near 1: how far from it tells them apart.
+    doubt = math.isclose(1 - proba[0, code], 1 - one.sure, rel_tol=1e-4, abs_tol=1e-15)
+    return same and doubt and math.isclose(proba[0, code], one.sure, rel_tol=1e-6)
 
 
 def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[str, Any] | None:
