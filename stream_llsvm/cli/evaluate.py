@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 HELP = "Score models on a file: each record is predicted first and learned afterwards, once."
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
 _NAIVE = ("majority", "nochange")
-_SCORES = ("accuracy", "kappa", "macro_f1", "log_loss")
 
 
 @with_columns(FILE_COLUMNS - {"key"})
@@ -178,6 +177,7 @@ def _scored(
     from stream_llsvm.cli.whole_file import batches
     from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.progress import Progress as Scored
+    from stream_llsvm.engine.scores import main_scores
 
     _warm(entrant, contents.labels)
     learner, scored = Learner(entrant.make(contents.labels)), Scored(1_000, None)
@@ -194,7 +194,7 @@ def _scored(
     means = report.get("cumulative", {})
     return {
         "model": entrant.name,
-        **{name: means.get(name, 0.0) for name in _SCORES},
+        **{score.name: means.get(score.name, 0.0) for score in main_scores()},
         "majority": means.get("majority", 0.0),
         "us_per_record": 1e6 * seconds / max(done, 1),
         "refused": refused,

@@ -18,13 +18,6 @@ EXAMPLE = "stream-llsvm inspect checkpoints/"
 
 _WIDTH = 96
 _MEMBERS = 8
-_SCORES = (
-    ("accuracy", "accuracy"),
-    ("kappa", "kappa"),
-    ("macro F1", "macro_f1"),
-    ("log loss", "log_loss"),
-    ("majority", "majority"),
-)
 
 
 def command(path: SAVED, json: JSON = False) -> int:
@@ -96,7 +89,7 @@ def _duration(seconds: float) -> str:
 
 
 def _progress(kept: dict[str, Any]) -> list[str]:
-    from stream_llsvm.engine.scores import Scores
+    from stream_llsvm.engine.scores import SCORE, Scores, main_scores
 
     counts, rejected = kept["progress"]["counts"], kept["rejected"]
     lines = [
@@ -117,7 +110,8 @@ def _progress(kept: dict[str, Any]) -> list[str]:
         )
     scores = Scores.restored(kept["progress"]["scores"]).report(len(kept["progress"]["classes"]))
     for view, values in scores.items():
-        told = ", ".join(f"{name} {values[key]:.4f}" for name, key in _SCORES if key in values)
+        some = [*main_scores(), SCORE["majority"]]
+        told = ", ".join(f"{s.title} {s.text(values[s.name])}" for s in some if s.name in values)
         lines.append(f"{view:<12}{told}")
     return lines
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stream_llsvm.engine.rejects import Rejects
+from stream_llsvm.engine.scores import SCORES, main_scores
 
 _FIELDS = 10  # of those with values that could not be read
 _MANY = 20  # labels that occur once or twice each: a number, or an id
@@ -74,24 +75,6 @@ def print_json(report: dict[str, Any], out: TextIO | None = None) -> None:
     print(json.dumps(report, default=str, allow_nan=False), file=out, flush=True)
 
 
-def _share(value: float) -> str:
-    return f"{value:.2%}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}"
-
-
-_ROWS = (
-    ("accuracy", "accuracy", _share),
-    ("  of the majority class", "majority", _share),
-    ("  of the last label", "no_change", _share),
-    ("kappa", "kappa", _number),
-    ("macro F1", "macro_f1", _number),
-    ("log loss", "log_loss", _number),
-)
-
-
 def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) -> None:
     """Print what became of a run, to standard output unless told otherwise."""
     console = Console(file=out, highlight=False)
@@ -116,8 +99,8 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         drawn.add_row(f"late labels: {name}", f"{number:,}", "")
     if report["scores"]:
         both = [report["scores"][view] for view in ("cumulative", "windowed")]
-        for name, key, form in _ROWS:
-            drawn.add_row(name, *(form(view[key]) for view in both))
+        for score in SCORES:
+            drawn.add_row(score.title, *(score.text(view.get(score.name)) for view in both))
         drawn.add_row("drifts", f"{report['drifts']:,}", "")
     drawn.add_row("records/s", f"{report['records_per_second']:,.0f}", "")
     console.print(drawn)
@@ -129,12 +112,11 @@ def print_models(title: str, rows: list[dict[str, Any]]) -> None:
     """Print the scores of several models, a row each, the best one bold."""
     drawn = Table(title=title, title_justify="left")
     drawn.add_column("model", no_wrap=True)
-    for name in ("accuracy", "kappa", "macro F1", "log loss", "us/record"):
+    for name in (*(score.title for score in main_scores()), "us/record"):
         drawn.add_column(name, justify="right", no_wrap=True)
     best = max((row["accuracy"] for row in rows), default=0.0)
     for row in rows:
-        others = (f"{row[name]:.3f}" for name in ("kappa", "macro_f1", "log_loss"))
+        scores = (score.text(row[score.name]) for score in main_scores())
         style = "bold" if row["accuracy"] == best else ""
-        shown = [row["model"], f"{row['accuracy']:.2%}", *others, f"{row['us_per_record']:,.1f}"]
-        drawn.add_row(*shown, style=style)
+        drawn.add_row(row["model"], *scores, f"{row['us_per_record']:,.1f}", style=style)
     Console(highlight=False).print(drawn)

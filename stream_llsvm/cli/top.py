@@ -143,11 +143,11 @@ def drawn(frame: dict[str, Any] | None) -> Group | Text:
 
     if frame is None:
         return Text("nothing to show yet")
-    status, point = frame["status"], frame.get("point") or {}
+    status = frame["status"]
     table = Table(show_header=False)
     table.add_column("")
     table.add_column("", justify="right")
-    for name, value in _rows(status, point):
+    for name, value in _rows(frame):
         table.add_row(name, _text(value))
     head = _text(f"{status.get('source')}  {status.get('model')}", style="bold")
     events = [
@@ -164,7 +164,8 @@ def _text(told: str, style: str = "") -> Text:
     return Text("".join(c if c.isprintable() else "?" for c in told), style=style)
 
 
-def _rows(status: dict[str, Any], point: dict[str, Any]) -> list[tuple[str, str]]:
+def _rows(frame: dict[str, Any]) -> list[tuple[str, str]]:
+    status, point = frame["status"], frame.get("point") or {}
     made = status.get("checkpoint")
     rows = [("state", f"{status.get('state')} {status.get('text') or ''}".strip())]
     rows += [
@@ -176,14 +177,14 @@ def _rows(status: dict[str, Any], point: dict[str, Any]) -> list[tuple[str, str]
         if status.get(key) is not None
     ]  # fmt: skip
     rows.append(("records/s", f"{status.get('rate') or 0:,.0f}"))
+    scores, listed = frame.get("scores") or {}, frame.get("score_list") or []
+    views = [(one, "windowed") for one in listed if one["main"] or one["chart"] == "baseline"]
+    views += [(one, "cumulative") for one in listed if one["chart"] == "view"]
     rows += [
-        (name, f"{point[key]:.2%}")
-        for name, key in (
-            ("accuracy of the last", "windowed"), ("accuracy of all", "cumulative"),
-            ("of the majority class", "majority"),
-        )
-        if point.get(key) is not None
-    ]  # fmt: skip
+        (f"{one['title']}, {view}", format(value, ".2%" if one["percent"] else ".3f"))
+        for one, view in views
+        if (value := scores.get(view, {}).get(one["name"])) is not None
+    ]
     if point.get("predict_p99") is not None:
         rows.append(("answer within, p99", f"{1_000 * point['predict_p99']:,.1f} ms"))
     if made is not None:

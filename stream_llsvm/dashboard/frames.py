@@ -12,6 +12,7 @@ from stream_llsvm.dashboard.latency import Counts, quantile
 from stream_llsvm.dashboard.look import Details, Look, Table
 from stream_llsvm.dashboard.plain import number, text
 from stream_llsvm.engine.late_labels import DELAYS
+from stream_llsvm.engine.scores import SCORES, VIEWS
 
 CLASSES = 40
 _LETTER = 500
@@ -43,10 +44,8 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "time": look.time,
         "records": look.counts["records"],
         "rate": look.rate,
-        "windowed": windowed.get("accuracy"),
-        "fading": look.scores.get("fading", {}).get("accuracy"),
-        "cumulative": look.scores.get("cumulative", {}).get("accuracy"),
-        **{name: windowed.get(name) for name in _COMPARED},
+        **{view: look.scores.get(view, {}).get("accuracy") for view in VIEWS},
+        **{score.name: windowed.get(score.name) for score in SCORES if score.chart != "view"},
         **waits,
         "lag": total_lag(look),
         "rejected": look.rejected,
@@ -55,7 +54,10 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
     }
 
 
-_COMPARED = ("majority", "no_change", "kappa", "kappa_m", "kappa_t", "log_loss")
+def score_list() -> list[dict[str, Any]]:
+    """Return the scores there are, as those who show them need to know them."""
+    shown = ("name", "title", "help", "percent", "chart", "main")
+    return [{key: getattr(score, key) for key in shown} for score in SCORES]
 
 
 def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dict[str, Any]:
@@ -79,6 +81,7 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
         "status": _status(look),
         "point": kept,
         "scores": look.scores,
+        "score_list": score_list(),
         "window": look.window,
         "confusion": confusion(look.classes, seen),
         "lag": {

@@ -11,11 +11,11 @@ from stream_llsvm.dashboard.distinct import distinct
 from stream_llsvm.dashboard.look import Look
 from stream_llsvm.dashboard.plain import text
 from stream_llsvm.engine.late_labels import DELAYS
+from stream_llsvm.engine.scores import SCORES, VIEWS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")
 _PREFIX = "stream_llsvm_"
-_VIEWS = ("windowed", "fading", "cumulative")
 _MOST = 100  # values of one label
 _PARTITIONS = 1_000
 
@@ -81,25 +81,7 @@ def _gauges(look: Look, silent_for: float) -> Iterable[Metric]:
         for part, behind in parts.items()
     ]
     yield Metric("lag_records", "gauge", "Records behind the partition's end.", lag[:_PARTITIONS])
-    yield Metric(
-        "accuracy_ratio",
-        "gauge",
-        "Accuracy, and that of answering the majority class or the last label.",
-        [({"kind": kind}, value) for kind, value in _accuracies(look)],
-    )
-    windowed = look.scores.get("windowed", {})
-    yield Metric(
-        "kappa_ratio",
-        "gauge",
-        "Cohen's kappa over the window; _m against the majority, _t against the last label.",
-        [({"kind": k}, windowed[k]) for k in ("kappa", "kappa_m", "kappa_t") if k in windowed],
-    )
-    yield Metric(
-        "log_loss",
-        "gauge",
-        "Log loss.",
-        [({"kind": k}, look.scores[k]["log_loss"]) for k in _VIEWS if k in look.scores],
-    )
+    yield from _scores(look)
     names = distinct(name for name, _ in look.members)
     shares = zip(names, (share for _, share in look.members), strict=True)
     yield Metric(
@@ -120,13 +102,20 @@ def _gauges(look: Look, silent_for: float) -> Iterable[Metric]:
     yield Metric("state", "gauge", "1 for the state that the run is in.", states)
 
 
-def _accuracies(look: Look) -> Iterable[tuple[str, float]]:
-    for view in _VIEWS:
-        if view in look.scores:
-            yield view, look.scores[view]["accuracy"]
-    if "windowed" in look.scores:
-        for other in ("majority", "no_change"):
-            yield other, look.scores["windowed"][other]
+def _scores(look: Look) -> Iterable[Metric]:
+    """Yield each family of scores: of one score by view, or, windowed, of several by name."""
+    helps: dict[str, list[str]] = {}
+    values: dict[str, list[tuple[Labels, float]]] = {}
+    for score in SCORES:
+        by_view = score.labels == "view"
+        helps.setdefault(score.metric, []).append(f"{score.title}, {score.help}")
+        values.setdefault(score.metric, []).extend(
+            ({"kind": view if by_view else score.name}, look.scores[view][score.name])
+            for view in (VIEWS if by_view else VIEWS[:1])
+            if score.name in look.scores.get(view, {})
+        )
+    for name, told in values.items():
+        yield Metric(name, "gauge", f"{'; '.join(helps[name])}.", told)
 
 
 def _labels(look: Look) -> Iterable[Metric]:

@@ -9,25 +9,78 @@ label had come has no prediction, and is in no score.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import log
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.cache import kept
+from stream_llsvm.engine.tally import KINDS, LAST, LOSS, MAJORITY, MODEL, tally
 
 Codes = NDArray[np.int64]
 
 WINDOW = 1_000
 FADE = 0.999
-#: What is counted of a record: whether the model was right, whether the majority class and the last
-#: label would have been, and the log loss.
-MODEL, MAJORITY, LAST, LOSS, KINDS = 0, 1, 2, 3, 4
+VIEWS = ("windowed", "fading", "cumulative")
 
-_FLOOR = 1e-15
+
+class Totals(NamedTuple):
+    """What scores are made of in one view: ``means`` of what is counted, and a table.
+
+    The table has (truth, predicted) counts; the fading view has none.
+    """
+
+    means: NDArray[np.float64]
+    table: Codes | None
+
+
+class Score(NamedTuple):
+    """A score: listed in `SCORES` it is on the page, in /metrics, in tables and in reports.
+
+    Attributes
+    ----------
+    name, title, help
+        What programs call it, what people do, and what it is, in a line.
+    of
+        Its value of the totals of a view, None where that has none.
+    percent
+        Whether people read it as a percentage, and not as a number.
+    chart
+        How it is on the chart of accuracy, in the windowed view: a "line", a "baseline", "hidden"
+        until somebody asks for it, or "" for not at all. Accuracy has a line for each "view".
+    main
+        Whether short tables have it, too.
+    family, labels
+        The metric of /metrics; labelled by "view", or, windowed, by the score's "name".
+
+    """
+
+    name: str
+    title: str
+    help: str
+    of: Callable[[Totals], float | None]
+    percent: bool = False
+    chart: Literal["view", "line", "baseline", "hidden", ""] = ""
+    main: bool = True
+    family: str = ""
+    labels: Literal["view", "name"] = "view"
+
+    @property
+    def metric(self) -> str:
+        """The metric of /metrics, without the prefix that all have."""
+        return self.family or f"{self.name}_ratio"
+
+    def text(self, value: float | None) -> str:
+        """Return a value as tables show it.
+
+        Examples
+        --------
+        >>> SCORES[0].text(0.9731), SCORE["log_loss"].text(0.21), SCORES[0].text(None)
+        ('97.31%', '0.210', '-')
+
+        """
+        if value is None:
+            return "-"
+        return f"{value:.2%}" if self.percent else f"{value:.3f}"
 
 
 class Scores:
@@ -108,8 +161,12 @@ class Scores:
         }
         tables = {"windowed": self.windowed_confusion(), "cumulative": self.confusion}
         return {
-            name: _scores_of(means) | (_table_scores(tables[name]) if name in tables else {})
-            for name, means in views.items()
+            view: {
+                score.name: float(value)
+                for score in SCORES
+                if (value := score.of(Totals(means, tables.get(view)))) is not None
+            }
+            for view, means in views.items()
         }
 
     def payload(self) -> dict[str, Any]:
@@ -135,91 +192,70 @@ class Scores:
         return scores
 
 
-def _scores_of(means: NDArray[np.float64]) -> dict[str, float]:
-    """Return accuracy against what needs no learning; kappas are 0 where nothing can be gained."""
-    accuracy, majority, last, loss = (float(v) for v in means)
-    return {
-        "accuracy": accuracy,
-        "majority": majority,
-        "no_change": last,
-        "kappa_m": (accuracy - majority) / (1 - majority) if majority < 1 else 0.0,
-        "kappa_t": (accuracy - last) / (1 - last) if last < 1 else 0.0,
-        "log_loss": loss,
-    }
+def _gain(totals: Totals, baseline: int) -> float:
+    """Return the part of what a baseline gets wrong that is right; 0 where it gets all right."""
+    right, other = totals.means[MODEL], totals.means[baseline]
+    return (right - other) / (1 - other) if other < 1 else 0.0
 
 
-def _table_scores(table: Codes) -> dict[str, float]:
-    """Return Cohen's kappa and the mean F1 of the classes that occur."""
-    total = int(table.sum())
-    hits, truth, told = np.diag(table), table.sum(axis=1), table.sum(axis=0)
-    chance = float(truth @ told) / total**2
-    agreed = float(hits.sum()) / total
-    occur = (truth + told) > 0
-    f1 = 2 * hits[occur] / (truth + told)[occur]
-    kappa = (agreed - chance) / (1 - chance) if chance < 1 else 0.0
-    return {"kappa": kappa, "macro_f1": float(f1.mean())}
+def _kappa(totals: Totals) -> float | None:
+    """Return Cohen's kappa."""
+    if totals.table is None:
+        return None
+    n, told = int(totals.table.sum()), totals.table.sum(axis=0)
+    chance = float(totals.table.sum(axis=1) @ told) / n**2
+    agreed = float(np.trace(totals.table)) / n
+    return (agreed - chance) / (1 - chance) if chance < 1 else 0.0
 
 
-def _compiled(function: Callable[..., Any]) -> Any:
-    return kept(njit(nogil=True, error_model="numpy")(function), Path(__file__))
+def _macro_f1(totals: Totals) -> float | None:
+    """Return the mean F1 of the classes that occur."""
+    if totals.table is None:
+        return None
+    both = totals.table.sum(axis=0) + totals.table.sum(axis=1)
+    return float((2 * np.diag(totals.table)[both > 0] / both[both > 0]).mean())
 
 
-@_compiled
-def tally(
-    truth: NDArray[Any],
-    predicted: NDArray[Any],
-    p_truth: NDArray[Any],
-    begun: int,
-    last: int,
-    fade: float,
-    counts: NDArray[Any],
-    confusion: NDArray[Any],
-    sums: NDArray[Any],
-    fading: NDArray[Any],
-    recent: NDArray[Any],
-    recent_hits: NDArray[Any],
-) -> int:
-    """Count a block of records, by a compiled loop; return how many of them were scored.
+#: All scores, in the order of tables. A score is added here, and counted in `tally` if it must be.
+SCORES: list[Score] = [
+    Score(
+        "accuracy", "accuracy", "share of right answers",
+        lambda totals: totals.means[MODEL], percent=True, chart="view",
+    ),
+    Score(
+        "majority", "majority baseline", "accuracy of always naming the most frequent class",
+        lambda totals: totals.means[MAJORITY], percent=True, chart="baseline", main=False,
+        family="accuracy_ratio", labels="name",
+    ),
+    Score(
+        "no_change", "no-change baseline", "accuracy of naming the previous label again",
+        lambda totals: totals.means[LAST], percent=True, chart="baseline", main=False,
+        family="accuracy_ratio", labels="name",
+    ),
+    Score(
+        "kappa", "kappa", "Cohen's kappa, agreement beyond chance: 1 is perfect, 0 is chance",
+        _kappa, chart="hidden", labels="name",
+    ),
+    Score(
+        "kappa_m", "kappa M", "gain over always naming the majority",
+        lambda totals: _gain(totals, MAJORITY), main=False, family="kappa_ratio", labels="name",
+    ),
+    Score(
+        "kappa_t", "kappa T", "gain over naming the previous label again",
+        lambda totals: _gain(totals, LAST), main=False, family="kappa_ratio", labels="name",
+    ),
+    Score(
+        "macro_f1", "macro F1", "mean of the classes' F1: small ones count as much as large ones",
+        _macro_f1,
+    ),
+    Score(
+        "log_loss", "log loss", "how surprised the probabilities were: less is better",
+        lambda totals: totals.means[LOSS], family="log_loss",
+    ),
+]  # fmt: skip
+SCORE = {one.name: one for one in SCORES}
 
-    One without an answer is not: all that counts then is that its class came once more.
 
-    Parameters
-    ----------
-    truth, predicted, p_truth
-        Each record's class, the predicted one (-1: none), and the probability of the truth.
-    begun, last
-        How many records were scored before, and the class of the last one.
-    fade
-        What a record still counts when another has come.
-    counts, confusion
-        How many of each class there were, and of each pair of class and answer; updated.
-    sums, fading
-        Of each kind, over all records and fading; updated.
-    recent, recent_hits
-        Rings of the last records: class and answer, and each kind; updated.
-
-    """
-    window = recent.shape[1]
-    majority = counts.argmax() if last >= 0 else -1
-    scored = 0
-    for i in range(len(truth)):
-        is_, told = truth[i], predicted[i]
-        if told >= 0:
-            at = (begun + scored) % window
-            recent[0, at], recent[1, at] = is_, told
-            recent_hits[MODEL, at] = is_ == told
-            recent_hits[MAJORITY, at] = is_ == majority
-            recent_hits[LAST, at] = is_ == last
-            recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
-            for kind in range(KINDS):
-                sums[kind] += recent_hits[kind, at]
-                fading[kind] = fade * fading[kind] + recent_hits[kind, at]
-            confusion[is_, told] += 1
-            scored += 1
-        counts[is_] += 1
-        # Of classes that are equally frequent, the first counts as the majority.
-        ahead = -1 if majority < 0 else counts[is_] - counts[majority]
-        if majority < 0 or ahead > 0 or (ahead == 0 and is_ < majority):
-            majority = is_
-        last = is_
-    return scored
+def main_scores() -> list[Score]:
+    """Return the scores that short tables have."""
+    return [one for one in SCORES if one.main]

@@ -7,6 +7,8 @@ import math
 import random
 from typing import Any
 
+from stream_llsvm.dashboard.frames import score_list
+
 BEGIN = 1_763_490_000.0
 HOSTILE = [
     "<script>window.hacked = 1</script>",
@@ -163,6 +165,7 @@ class Run:
             | status,
             "point": point,
             "scores": scores,
+            "score_list": score_list(),
             "window": 1000,
             "confusion": {
                 "classes": names,

@@ -25,12 +25,12 @@ STATUS = {
 }  # fmt: skip
 POINT = {
     "id", "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
-    "kappa", "kappa_m", "kappa_t", "log_loss", "predict_p50", "predict_p95", "predict_p99",
-    "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
+    "kappa", "kappa_m", "kappa_t", "macro_f1", "log_loss", "predict_p50", "predict_p95",
+    "predict_p99", "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
 }  # fmt: skip
 FRAME = {
-    "id", "time", "status", "point", "scores", "window", "confusion", "lag", "labels", "events",
-    "dead_letters", "model",
+    "id", "time", "status", "point", "scores", "score_list", "window", "confusion", "lag", "labels",
+    "events", "dead_letters", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}
 

@@ -1,7 +1,7 @@
 // A report's other learners, if there were any.
 
 import { byId, shown, table } from "page/dom.js";
-import { fixed, percent, short } from "page/numbers.js";
+import { score, short } from "page/numbers.js";
 
 /** Draw the table of all learners. */
 export function comparedPanel(page) {
@@ -9,10 +9,11 @@ export function comparedPanel(page) {
     const all = page.recorded?.compared ?? [];
     shown(byId("compared"), all.length > 1);
     if (all.length < 2) return;
+    const scores = page.frame.score_list.filter(({ main }) => main);
     table(byId("compared-table"), "Learners compared",
-      ["Learner", "Accuracy", "Kappa", "Macro F1", "Log loss", "\u00b5s per record"],
+      ["Learner", ...scores.map(({ title, help }) => ({ text: title, title: help })), "\u00b5s per record"],
       all.map((row) => [
-        { text: row.model, head: true }, percent(row.accuracy, 2), fixed(row.kappa),
-        fixed(row.macro_f1), fixed(row.log_loss), short(row.us_per_record)]));
+        { text: row.model, head: true }, ...scores.map((one) => score(one, row[one.name], 2)),
+        short(row.us_per_record)]));
   };
 }

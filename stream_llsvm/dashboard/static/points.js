@@ -1,11 +1,6 @@
 // The run so far, as points over time: a bounded number, whatever the length of the run.
 
-export const COLUMNS = [
-  "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
-  "kappa", "kappa_m", "kappa_t", "log_loss",
-  "predict_p50", "predict_p95", "predict_p99", "learn_p50", "learn_p95", "learn_p99",
-  "lag", "rejected",
-];
+const MOST_COLUMNS = 64;
 const MOST_MEMBERS = 64;
 const MOST_STEPS = 12; // of a member
 const DRAWN = 800; // points of a line
@@ -16,10 +11,16 @@ export class Points {
   constructor(capacity = 4000) {
     this.capacity = capacity;
     this.length = 0;
-    this.columns = new Map(COLUMNS.map((name) => [name, new Float64Array(capacity).fill(NaN)]));
+    this.columns = new Map(); // by name: whatever numbers points have
+    this.make("time");
+    this.make("records");
     this.members = [];
     this.steps = new Map(); // by "member step", both as numbers
     this.gap = 0.25; // seconds between two of the older points
+  }
+
+  make(name) {
+    if (this.columns.size < MOST_COLUMNS) this.columns.set(name, new Float64Array(this.capacity).fill(NaN));
   }
 
   get last() {
@@ -31,6 +32,9 @@ export class Points {
     if (!(point.time > this.last)) return false;
     if (this.length === this.capacity) this.thin();
     const at = this.length++;
+    for (const [name, value] of Object.entries(point)) {
+      if (typeof value === "number" && name !== "id" && !this.columns.has(name)) this.make(name);
+    }
     for (const [name, column] of this.columns) column[at] = point[name] ?? NaN;
     const weights = (point.members ?? []).slice(0, MOST_MEMBERS);
     while (this.members.length < weights.length) {
@@ -114,9 +118,10 @@ export class Points {
     };
   }
 
-  /** A column's values at these places, null where there is none. */
-  values(column, places) {
-    return places.map((i) => (Number.isNaN(column[i]) ? null : column[i]));
+  /** The values of a column, or of that of this name, at these places; null where there is none. */
+  values(given, places) {
+    const column = typeof given === "string" ? this.columns.get(given) : given;
+    return places.map((i) => (column && !Number.isNaN(column[i]) ? column[i] : null));
   }
 }
 

@@ -38,7 +38,7 @@ export function speedPanel(page) {
     empty(panel, none);
     if (none) return;
     const view = page.view();
-    const of = (name) => page.points.values(page.points.columns.get(name), view.places);
+    const of = (name) => page.points.values(name, view.places);
     say(byId("rate-now"), count(page.frame.status.rate));
     rate.draw(view, [of("rate")]);
     latency.draw(view, QUANTILES.map((q) => of(`predict_${q}`)));
