@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, unknown
-from stream_llsvm.cli.options import columns_in, completing, with_columns
+from stream_llsvm.cli.options import columns, columns_in, completing, with_flags
 from stream_llsvm.cli.run import report_of
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 
@@ -39,7 +39,7 @@ def _streams() -> Iterable[str]:
     return STREAMS
 
 
-@with_columns({"label", "ignore", "features"})
+@with_flags(columns({"label", "ignore", "features"}))
 def command(
     stream: Annotated[
         str,

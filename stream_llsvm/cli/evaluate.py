@@ -16,9 +16,10 @@ from stream_llsvm.cli.options import (
     FILE_COLUMNS,
     JSON,
     MAX_RECORDS,
+    columns,
     columns_in,
     completing,
-    with_columns,
+    with_flags,
 )
 from stream_llsvm.cli.signals import INTERRUPTED, raising_interrupts
 
@@ -33,7 +34,7 @@ EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --ag
 _NAIVE = ("majority", "nochange")
 
 
-@with_columns(FILE_COLUMNS - {"key"})
+@with_flags(columns(FILE_COLUMNS - {"key"}))
 def command(
     data: DATA,
     models: Annotated[

@@ -83,36 +83,40 @@ def with_flags(flags: Mapping[str, Key]) -> Callable[[Command], Command]:
     return decorated
 
 
-def with_columns(
-    names: Collection[str] = FILE_COLUMNS, **helps: str
-) -> Callable[[Command], Command]:
-    """Give a command the flags that say how a file is read.
+def columns(names: Collection[str] = FILE_COLUMNS, **helps: str) -> dict[str, Key]:
+    """Return the flags that say how a file is read.
 
     Parameters
     ----------
     names
-        The keys of ``[source]`` that it takes.
+        The keys of ``[source]`` that a command takes.
     **helps
         What a key means to this command, if something else.
 
     """
-    keys = {name: key for name, key in SECTIONS["source"].items() if name in names}
-    return with_flags(
-        {key.flag: key._replace(help=helps.get(name, key.help)) for name, key in keys.items()}
-    )
+    return {
+        key.flag: key._replace(help=helps.get(name, key.help))
+        for name, key in SECTIONS["source"].items()
+        if name in names
+    }
 
 
 def columns_in(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of ``[source]`` that were given by flags, checked."""
+    names = {key.flag: name for name, key in SECTIONS["source"].items() if key.flag}
+    return {names[flag]: value for flag, value in checked(columns(names.values()), given).items()}
+
+
+def checked(flags: Mapping[str, Key], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of those of these flags that were given; MistakeError if one is wrong."""
     found: dict[str, Any] = {}
-    for name, key in SECTIONS["source"].items():
-        value = values_of([key.flag], given)[key.flag]
-        if value is None:
-            continue
+    for flag, value in values_of(flags, given).items():
+        kind = flags[flag].kind
         try:
-            found[name] = key.kind.check(name, key.kind.parse(value))
+            if value is not None:
+                found[flag] = kind.check(_variable(flag), kind.parse(value))
         except ValueError as error:
-            raise MistakeError(f"{key.flag}: {error}") from None
+            raise MistakeError(f"{flag}: {error}") from None
     return found
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from itertools import repeat
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -16,28 +16,32 @@ from stream_llsvm.cli.options import (
     FILE_COLUMNS,
     MAX_RECORDS,
     SAVED,
+    checked,
+    columns,
     columns_in,
-    with_columns,
+    with_flags,
 )
+from stream_llsvm.cli.schema import SECTIONS
 
 HELP = "Predict a file's records with a saved model, or a checkpoint, without learning."
 EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
 
 
-@with_columns(
+_COLUMNS = columns(
     FILE_COLUMNS - {"features"},  # which the model knows
     label="The label's column: tells the accuracy too.",
     key="A column to write beside each prediction.",
 )
+_MORE = {"--probabilities": SECTIONS["engine"]["probabilities"]}
+
+
+@with_flags(_COLUMNS | _MORE)
 def command(
     model: SAVED,
     data: DATA,
     to: Annotated[
         str | None, Option(metavar="PLACE", help="Where to; standard output if not given.")
     ] = None,
-    probabilities: Annotated[
-        Literal["top", "all"], Option(help="Of the likeliest label, or of all.")
-    ] = "top",
     max_records: MAX_RECORDS = None,
     json: Annotated[
         bool,
@@ -46,8 +50,8 @@ def command(
     **given: Any,
 ) -> int:
     """Predict records."""
-    columns = columns_in(given)
-    return predict(model, data, columns, to, max_records, probabilities=probabilities, as_json=json)
+    every = checked(_MORE, given).get("--probabilities") == "all"
+    return predict(model, data, columns_in(given), to, max_records, every=every, as_json=json)
 
 
 def predict(
@@ -57,7 +61,7 @@ def predict(
     to: str | None,
     max_records: int | None,
     *,
-    probabilities: str,
+    every: bool,
     as_json: bool,
 ) -> int:
     """Write a prediction for each record; tell the accuracy if there are labels."""
@@ -78,7 +82,7 @@ def predict(
         check_apart("--to", to, [data, str(saved.path)])
     options = dict(given) | _left_out(saved.model.features, data, given)
     sink = make_sink({"to": "-" if to is None else to})
-    learner, kept = Learner(saved.model, every=probabilities == "all"), saved.checkpoint
+    learner, kept = Learner(saved.model, every=every), saved.checkpoint
     learned = None if kept is None else kept["progress"]["counts"]["learned"]
     rejects = Rejects(None, 1.0)
     done = hits = labelled = 0

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.options import DATA, FILE_COLUMNS, JSON, MAX_RECORDS, columns_in, with_columns
+from stream_llsvm.cli.options import (
+    DATA,
+    FILE_COLUMNS,
+    JSON,
+    MAX_RECORDS,
+    columns,
+    columns_in,
+    with_flags,
+)
 from stream_llsvm.cli.signals import raising_interrupts
 
 if TYPE_CHECKING:
@@ -24,10 +32,12 @@ _MOST = 1_000
 _PATIENCE = 15.0
 
 
-@with_columns(
-    FILE_COLUMNS - {"label", "features", "on_bad_field"},
-    key="The column that is each message's key.",
-    ignore="Columns that are not sent: a,b.",
+@with_flags(
+    columns(
+        FILE_COLUMNS - {"label", "features", "on_bad_field"},
+        key="The column that is each message's key.",
+        ignore="Columns that are not sent: a,b.",
+    )
 )
 def command(
     data: DATA,

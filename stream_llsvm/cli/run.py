@@ -8,13 +8,21 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.options import JSON, MAX_RECORDS, flags_of_pipeline, values_of, with_flags
+from stream_llsvm.cli.options import (
+    JSON,
+    MAX_RECORDS,
+    checked,
+    flags_of_pipeline,
+    values_of,
+    with_flags,
+)
+from stream_llsvm.cli.schema import Key, one_of
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 
 if TYPE_CHECKING:
@@ -29,9 +37,15 @@ EXAMPLE = "stream-llsvm run --from data.csv --label y --to predictions.jsonl --c
 #: Where a page's token is looked for.
 TOKEN = "STREAM_LLSVM_TOKEN"
 _PORT = 8765
+_LOG = {
+    "--log-format": Key(
+        one_of("text", "json"),
+        help="Of what is said meanwhile, on stderr: text, or a JSON object a line.",
+    )
+}
 
 
-@with_flags(flags_of_pipeline())
+@with_flags(flags_of_pipeline() | _LOG)
 def command(
     pipeline: Annotated[
         Path | None, typer.Argument(metavar="PIPELINE", help="A pipeline file (TOML).")
@@ -45,10 +59,6 @@ def command(
         Option(metavar="[HOST:]PORT", help="Show the run on a live page there, such as 8765."),
     ] = None,
     json: JSON = False,
-    log_format: Annotated[
-        Literal["text", "json"] | None,
-        Option(help="Of what is said meanwhile, on stderr: text, or a JSON object a line."),
-    ] = None,
     **given: Any,
 ) -> int:
     """Run a pipeline."""
@@ -64,6 +74,7 @@ def command(
         host, port = host_and_port(dashboard)
         asked.flag("--dashboard", "dashboard", "host", host)
         asked.flag("--dashboard", "dashboard", "port", port)
+    log_format = checked(_LOG, given).get("--log-format")
     return run_pipeline(
         asked.checked(), as_json=json, max_records=max_records, log_format=log_format
     )

@@ -130,15 +130,18 @@ def secret(name: str, value: Any) -> str:
     return value
 
 
-def _one_of(*allowed: str) -> Kind:
+def one_of(*allowed: str) -> Kind:
+    """Return the kind of a value that is one of these."""
     return Kind(partial(choice, allowed=allowed), metavar="NAME", choices=lambda: allowed)
 
 
-def _whole(low: int, high: int) -> Kind:
+def whole_number(low: int, high: int) -> Kind:
+    """Return the kind of a whole number in this range."""
     return Kind(partial(whole, low=low, high=high), int, "N")
 
 
-def _number(low: float, high: float, metavar: str = "NUMBER") -> Kind:
+def any_number(low: float, high: float, metavar: str = "NUMBER") -> Kind:
+    """Return the kind of a number in this range."""
     return Kind(partial(number, low=low, high=high), float, metavar)
 
 
@@ -160,7 +163,7 @@ MODEL = Kind(text, metavar="MODEL", choices=_models)
 
 _KAFKA = {
     "options": Key(TABLE, only="kafka"),
-    "connect_timeout": Key(_number(0.1, 86_400), only="kafka"),
+    "connect_timeout": Key(any_number(0.1, 86_400), only="kafka"),
 }
 _READ = {
     "from": Key(
@@ -171,7 +174,7 @@ _READ = {
     "ignore": Key(COLUMNS, "--ignore", "Columns that are no features: a,b."),
     "features": Key(COLUMNS, "--features", "The only columns that are features: a,b."),
     "format": Key(
-        _one_of("auto", "csv", "jsonl", "svmlight", "parquet"),
+        one_of("auto", "csv", "jsonl", "svmlight", "parquet"),
         "--format",
         "csv, jsonl, svmlight or parquet, if the file's name does not tell.",
         only="file",
@@ -191,23 +194,23 @@ _READ = {
         "--missing",
         "What stands for a missing value, instead of NA,N/A,null,None,nan,?,-",
     ),
-    "decimal": Key(_one_of(".", ","), "--decimal", "What stands before decimals in text: . or ,"),
+    "decimal": Key(one_of(".", ","), "--decimal", "What stands before decimals in text: . or ,"),
     "on_bad_field": Key(
-        _one_of("missing", "reject"),
+        one_of("missing", "reject"),
         "--on-bad-field",
         "What becomes of a value that cannot be read: missing (usual), or reject.",
     ),
     "follow": Key(SWITCH, "--follow", "Wait for more at the end, like tail.", only="file"),
     "message": Key(
-        _one_of("json", "msgpack", "csv"),
+        one_of("json", "msgpack", "csv"),
         "--message",
         "Kafka: json (usual), msgpack, or csv with --names.",
         only="kafka",
     ),
-    "start": Key(_one_of("earliest", "latest"), only="kafka"),
-    "isolation": Key(_one_of("read_committed", "read_uncommitted"), only="kafka"),
+    "start": Key(one_of("earliest", "latest"), only="kafka"),
+    "isolation": Key(one_of("read_committed", "read_uncommitted"), only="kafka"),
     "on_lost_data": Key(
-        _one_of("stop", "earliest"),
+        one_of("stop", "earliest"),
         "--on-lost-data",
         "If Kafka deleted what is wanted: stop (usual), or earliest, to go on.",
         only="kafka",
@@ -224,10 +227,10 @@ _READ = {
     **_KAFKA,
 }
 _WRITE = {
-    "max_bytes": Key(_whole(1_000, 10**15), only="file"),
-    "keep": Key(_whole(1, 10**6), only="file"),
+    "max_bytes": Key(whole_number(1_000, 10**15), only="file"),
+    "keep": Key(whole_number(1, 10**6), only="file"),
     "on_lost_output": Key(
-        _one_of("stop", "new"),
+        one_of("stop", "new"),
         "--on-lost-output",
         "If a file that is written to was moved away: stop (usual) or new.",
         only="file",
@@ -250,8 +253,8 @@ SECTIONS: dict[str, dict[str, Key]] = {
         ),
         "label": _READ["label"]._replace(needed=True),
         "key": _READ["key"]._replace(needed=True),
-        "most": Key(_whole(1, 10**9)),
-        "longest": Key(_number(0, _FOREVER)),
+        "most": Key(whole_number(1, 10**9)),
+        "longest": Key(any_number(0, _FOREVER)),
     },
     "model": {  # and the options of the class
         "class": Key(MODEL, "--model", "committee, sapl, ... or a class by its name."),
@@ -275,27 +278,29 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "folder": Key(
             FOLDER, "--checkpoints", "A folder: the run goes on from there.", needed=True
         ),
-        "every": Key(_number(0, _FOREVER, "SECONDS"), "--every", "Between checkpoints (60)."),
-        "keep": Key(_whole(1, 10**6), "--keep", "How many checkpoints are kept (3)."),
+        "every": Key(any_number(0, _FOREVER, "SECONDS"), "--every", "Between checkpoints (60)."),
+        "keep": Key(whole_number(1, 10**6), "--keep", "How many checkpoints are kept (3)."),
     },
     "engine": {
-        "max_batch": Key(_whole(1, 10**6), "--max-batch", "Records taken at once (1000)."),
+        "max_batch": Key(whole_number(1, 10**6), "--max-batch", "Records taken at once (1000)."),
         "max_rejected_ratio": Key(
-            _number(0, 1),
+            any_number(0, 1),
             "--max-rejected-ratio",
             "Stop when more than this share cannot be used (0.5).",
         ),
-        "window": Key(_whole(1, 10**7), "--window", "Records the last scores look at (1000)."),
-        "detector": Key(_one_of("adwin", "none"), "--detector", "adwin (usual) or none."),
+        "window": Key(
+            whole_number(1, 10**7), "--window", "Records the last scores look at (1000)."
+        ),
+        "detector": Key(one_of("adwin", "none"), "--detector", "adwin (usual) or none."),
         "probabilities": Key(
-            _one_of("top", "all"),
+            one_of("top", "all"),
             "--probabilities",
             "Write that of the likeliest label (top, usual), or of all.",
         ),
     },
     "dashboard": {
         "host": Key(TEXT),
-        "port": Key(_whole(0, 65_535)),
+        "port": Key(whole_number(0, 65_535)),
         "token": Key(SECRET),
         "new_token": Key(
             SWITCH, "--new-token", "Make a token for the page, and print it in its address."

@@ -84,3 +84,8 @@ def newest(folder: Path) -> dict[str, Any]:
     """Return what the last checkpoint holds."""
     payload: dict[str, Any] = read(max(folder.glob("checkpoint-*.llsvm")))
     return payload
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    """Return the objects of JSON Lines."""
+    return [json.loads(line) for line in text.splitlines()]

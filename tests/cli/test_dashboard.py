@@ -20,7 +20,6 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from stream_llsvm.cli.top import drawn
 from stream_llsvm.extras import install_command
 from tests.cli.support import ROOT, csv_file, refused, run, started, wait_for
 
@@ -191,31 +190,3 @@ def test_without_the_extra_one_line_says_what_to_install(data: Path, absent: str
     hint = f"{absent} is not installed: {install_command('dashboard')}"
     assert f"the live page: {hint}" in done.stderr
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "address", ["", "ftp://a", "http://", "a b", "http://h:x", "http://h:99999", "0"]
-)
-def test_top_wants_an_address(address: str) -> None:
-    assert refused("top", address).count("\n") == 1
-
-
-def test_top_says_that_nobody_answers() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    assert "is there a run with --dashboard?" in refused("top", f"localhost:{port}")
-
-
-def test_top_shows_no_control_characters() -> None:
-    from rich.console import Console
-
-    status = {"source": "\x1b[2J\x07", "model": "m", "state": "running", "text": "\x1b]0;x\x07"}
-    console = Console(record=True, force_terminal=False)
-    with console.capture() as captured:
-        console.print(drawn({"status": status, "events": [
-            {"record": 1, "kind": "drift", "text": "\x9b2J[red]a[/red]"},
-        ]}))  # fmt: skip
-    text = captured.get()
-    assert "\x1b" not in text and "\x9b" not in text and "\x07" not in text
-    assert "[red]a[/red]" in text
-    assert drawn(None).plain  # type: ignore[union-attr]

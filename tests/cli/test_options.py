@@ -126,3 +126,33 @@ def test_the_version_is_shown() -> None:
     import stream_llsvm
 
     assert run("--version").stdout == f"stream-llsvm {stream_llsvm.__version__}\n"
+
+
+def test_a_new_option_of_the_engine_is_one_declaration(tmp_path: Path, data: Path) -> None:
+    """Beside the parameter of the engine that it is: flag, help, check and file come with it."""
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(f'[source]\nfrom = "{data}"\nlabel = "y"\nkey = "id"\n[engine]\npace = 4\n')
+    code = (
+        "import sys; from stream_llsvm.cli import schema as s\n"
+        "s.SECTIONS['engine']['pace'] = s.Key(s.whole_number(1, 9), '--pace', 'How quick it is.')\n"
+        "from stream_llsvm.engine import engine as e; made = e.Engine.__init__\n"
+        "def taken(self, *given, pace=0, **how): print(pace); made(self, *given, **how)\n"
+        "e.Engine.__init__ = taken\n"
+        "from stream_llsvm.cli.main import main; main()"
+    )
+
+    def said(*given: object) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "run", *map(str, given)],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=ROOT,
+        )
+        return done.stdout + done.stderr
+
+    flags = ["--from", data, "--label", "y", "--key", "id", "--model", "lcc"]
+    assert "--pace N" in said("--help") and "How quick it is." in said("--help")
+    assert said(*flags, "--pace", 3).startswith("3\n")
+    assert said(pipeline, "--model", "lcc").startswith("4\n")
+    assert "--pace: pace must be a whole number from 1 to 9; got 12" in said(*flags, "--pace", 12)

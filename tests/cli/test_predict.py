@@ -1,33 +1,13 @@
-"""``predict``, ``inspect`` and ``replay``."""
+"""``predict``: what it says is what the model says, and what it leaves out is told."""
 
 from __future__ import annotations
 
 import json
-import re
-import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-import stream_llsvm
 from stream_llsvm import CommitteeClassifier, load_model
-from stream_llsvm.learners.committee import MEMBERS
-from tests.cli.support import csv_file, refused, run, told
-
-
-@pytest.fixture
-def kept(tmp_path: Path, data: Path) -> Path:
-    """Return a folder of checkpoints, and a model beside it."""
-    folder, model = tmp_path / "kept", tmp_path / "model.llsvm"
-    given = ["--from", data, "--label", "y", "--key", "id", "--checkpoints", folder]
-    told("run", *given, "--save", model)
-    return folder
-
-
-def lines(text: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+from tests.cli.support import csv_file, lines, refused, run, told
 
 
 def test_predictions_are_the_models(tmp_path: Path, kept: Path) -> None:
@@ -107,78 +87,3 @@ def test_predict_takes_the_flags_that_run_has(tmp_path: Path, kept: Path, data: 
     beside = run("predict", kept, data, "--json", "--max-records", 2)
     assert len(beside.stdout.splitlines()) == 2
     assert json.loads(beside.stderr)["accuracy"] is None
-
-
-def test_replay_takes_the_flags_that_run_has(tmp_path: Path, data: Path) -> None:
-    bare, to = tmp_path / "bare.csv", tmp_path / "out.jsonl"
-    bare.write_text(data.read_text().partition("\n")[2].replace(",", ";"))
-    shape = ["--names", "id,a,b,y", "--delimiter", ";", "--ignore", "b"]
-    assert told("replay", bare, "--to", to, *shape, "--max-records", 5)["sent"] == 5
-    assert list(lines(to.read_text())[0]) == ["id", "a", "y"]
-
-
-def test_inspect_says_it_on_a_screen(tmp_path: Path, kept: Path) -> None:
-    for path, words in [
-        (kept, ["a checkpoint", "400 learned", "behind line 401 of", "labels    2: ", "worth"]),
-        (tmp_path / "model.llsvm", ["a model", "CommitteeClassifier(", "features  2: a, b"]),
-    ]:
-        result = run("inspect", path)
-        assert result.exit_code == 0
-        said = result.stdout.splitlines()
-        assert len(said) <= 24
-        assert max(map(len, said[1:])) <= 96
-        for word in words:
-            assert word in result.stdout
-
-
-def test_inspect_says_when_and_by_what(tmp_path: Path, kept: Path) -> None:
-    for path in (kept, tmp_path / "model.llsvm"):
-        said = run("inspect", path).stdout
-        assert re.search(r"written   \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+\d{4}, \d+ ", said)
-        assert f"by stream_llsvm {stream_llsvm.__version__}" in said
-        assert ("run for   " in said) == (path == kept)
-        age = datetime.now(UTC) - datetime.fromisoformat(told("inspect", path)["written"])
-        assert 0 <= age.total_seconds() < 600
-    assert 0 < told("inspect", kept)["seconds"] < 600
-
-
-def test_inspect_as_json(kept: Path) -> None:
-    found = told("inspect", kept)
-    assert found["counts"]["learned"] == 400
-    assert found["features"] == ["a", "b"]
-    assert [m["name"] for m in found["members"]][:2] == ["anchors:1", "anchors:30"]
-    assert len(found["members"]) == len(MEMBERS)
-
-
-def test_a_damaged_checkpoint_is_passed_over(kept: Path) -> None:
-    (kept / "checkpoint-0000009999.llsvm").write_bytes(b"torn")
-    said = run("inspect", kept).stdout
-    assert "passed over: checkpoint-0000009999.llsvm" in said
-    assert "400 learned" in said
-
-
-def test_replay_sends_every_record_at_its_rate(tmp_path: Path, data: Path) -> None:
-    to, begin = tmp_path / "out.jsonl", time.monotonic()
-    result = run("replay", data, "--to", to, "--rate", 400, "--max-records", 200)
-    assert result.exit_code == 0
-    assert 0.4 < time.monotonic() - begin < 5
-    sent = lines(to.read_text())
-    assert len(sent) == 200
-    first = data.read_text().splitlines()[1].split(",")
-    assert sent[0] == {"id": "r0", "a": float(first[1]), "b": float(first[2]), "y": first[3]}
-
-
-def test_what_cannot_be_replayed(tmp_path: Path, data: Path) -> None:
-    to = tmp_path / "out.jsonl"
-    cases: list[tuple[list[Any], str]] = [
-        ([tmp_path / "dta.csv", "--to", to], "did you mean"),
-        ([data, "--to", to, "--key", "idd"], "did you mean 'id'?"),
-        ([data, "--to", "kafka://x"], "kafka://localhost:9092/topic"),
-        ([data, "--to", "kafka://x:1/a,b"], "results go to one topic"),
-        ([data], "Missing option '--to'"),
-        ([data, "--to", to, "--rate", "-1"], "--rate"),
-    ]
-    for given, complaint in cases:
-        said = refused("replay", *given)
-        assert complaint in said
-        assert len(said.splitlines()) == 1
