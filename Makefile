@@ -24,7 +24,7 @@ help:
 # Compiling is a part of setting up: the page then moves as soon as it is open.
 demo: $(VENV)/.ready-cli,dashboard
 	@$(BIN)/python -c 'import stream_llsvm; stream_llsvm.CommitteeClassifier().learn_one({"x": 0.0}, True)'
-	@$(BIN)/stream-llsvm demo
+	@$(BIN)/stream-llsvm demo || test $$? -eq 130  # Ctrl-C is how it ends
 
 # Needs Java 17, Maven and openssl; nothing of Python.
 kafka:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, TypeVar
 from typer import Argument, Option
 
 from stream_llsvm.cli.errors import MistakeError
-from stream_llsvm.cli.schema import SECTIONS, Key, Kind
+from stream_llsvm.cli.kinds import Kind
+from stream_llsvm.cli.schema import SECTIONS, Key
 
 _AFTER = "max_records"  # the flags that are made stand before it in --help
 

@@ -14,6 +14,7 @@ import typer
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.kinds import one_of
 from stream_llsvm.cli.options import (
     JSON,
     MAX_RECORDS,
@@ -22,7 +23,7 @@ from stream_llsvm.cli.options import (
     values_of,
     with_flags,
 )
-from stream_llsvm.cli.schema import Key, one_of
+from stream_llsvm.cli.schema import Key
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 
 if TYPE_CHECKING:

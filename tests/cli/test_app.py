@@ -27,6 +27,13 @@ def test_each_help_has_an_example(command: str) -> None:
     assert f"Example: stream-llsvm {command} " in " ".join(result.stdout.split())
 
 
+def test_the_help_shows_a_command_that_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    example = run("--help").stdout.partition("Example: ")[2].split()
+    result = run(*example[1:], "--max-records", 20)
+    assert result.exit_code == 0, result.output
+
+
 def test_completion_is_offered() -> None:
     assert "--install-completion" in run("--help").stdout
 

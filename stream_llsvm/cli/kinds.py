@@ -1,0 +1,131 @@
+"""Kinds of values: what a flag or a key of a pipeline may be, and how a flag writes it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+from stream_llsvm.options import choice, flag, number, whole
+
+
+class Kind(NamedTuple):
+    """A kind of value.
+
+    Attributes
+    ----------
+    check
+        Returns a value that is allowed; raises ValueError for any other. It takes the name, too.
+    type
+        The type of a flag's value.
+    metavar
+        What stands for the value in ``--help``.
+    choices
+        All values, if they are few: what a shell completes.
+    parse
+        Returns what a flag's value means, where it is written otherwise than in a file.
+
+    """
+
+    check: Callable[[str, Any], Any]
+    type: Any = str
+    metavar: str | None = "TEXT"
+    choices: Callable[[], Iterable[str]] = tuple
+    parse: Callable[[Any], Any] = lambda value: value
+
+
+def text(name: str, value: Any) -> str:
+    """Return value if it is text that says something."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text; got {value!r}")
+    return value
+
+
+def texts(name: str, value: Any) -> list[str]:
+    """Return value as a list if it is text, or a list of texts."""
+    several = value if isinstance(value, list) else [value]
+    if not several or not all(isinstance(one, str) and one for one in several):
+        raise ValueError(f"{name} must be text, or a list of texts; got {value!r}")
+    return several
+
+
+def words(name: str, value: Any) -> list[str]:
+    """Return value as a list if it is text, or a list of texts, of which there may be none."""
+    several = value if isinstance(value, list) else [value]
+    if not all(isinstance(one, str) for one in several):
+        raise ValueError(f"{name} must be text, or a list of texts; got {value!r}")
+    return several
+
+
+def wholes(name: str, value: Any) -> list[int]:
+    """Return value as a list if it is a whole number from 0 on, or a list of them."""
+    several = value if isinstance(value, list) else [value]
+    if not several or not all(type(one) is int and one >= 0 for one in several):
+        raise ValueError(f"{name} must be whole numbers, as in {name} = [0, 1]; got {value!r}")
+    return several
+
+
+def names_in(given: Iterable[str]) -> list[str]:
+    """Return the names that a flag gives, between commas or by repeating it.
+
+    A name with a comma in it stands in quotes.
+
+    Examples
+    --------
+    >>> names_in(["a, b", '"height, m"'])
+    ['a', 'b', 'height, m']
+
+    """
+    parted = (next(csv.reader([one], skipinitialspace=True), [""]) for one in given)
+    return [name.strip() for names in parted for name in names]
+
+
+def _numbers_in(given: Iterable[str]) -> list[Any]:
+    return [int(one) if one.isdecimal() else one for one in names_in(given)]
+
+
+def table(name: str, value: Any) -> dict[str, Any]:
+    """Return value if it is a table."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} must be a table, as in {name} = {{ a = 1 }}; got {value!r}")
+    return value
+
+
+def secret(name: str, value: Any) -> str:
+    """Return value if it is text; it is not shown if it is not."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text")
+    return value
+
+
+def one_of(*allowed: str) -> Kind:
+    """Return the kind of a value that is one of these."""
+    return Kind(partial(choice, allowed=allowed), metavar="NAME", choices=lambda: allowed)
+
+
+def whole_number(low: int, high: int) -> Kind:
+    """Return the kind of a whole number in this range."""
+    return Kind(partial(whole, low=low, high=high), int, "N")
+
+
+def any_number(low: float, high: float, metavar: str = "NUMBER") -> Kind:
+    """Return the kind of a number in this range."""
+    return Kind(partial(number, low=low, high=high), float, metavar)
+
+
+def _models() -> Iterable[str]:
+    from stream_llsvm.cli.models import short_names
+
+    return short_names()
+
+
+TEXT, SECRET, TABLE = Kind(text), Kind(secret), Kind(table)
+SWITCH = Kind(flag, bool, None)
+COLUMN = Kind(text, metavar="COLUMN")
+COLUMNS = Kind(texts, list[str], "COLUMNS", parse=names_in)
+WORDS = Kind(words, list[str], "WORDS", parse=names_in)
+NUMBERS = Kind(wholes, list[str], "NUMBERS", parse=_numbers_in)
+PLACE, PLACES = Kind(text, metavar="PLACE"), Kind(texts, list[str], "PLACE")
+FILE, FOLDER = Kind(text, metavar="FILE"), Kind(text, metavar="FOLDER")
+MODEL = Kind(text, metavar="MODEL", choices=_models)
