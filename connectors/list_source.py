@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.connectors.base import Batch, Place, Position
+from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
 
 
 class ListSource:
@@ -58,7 +58,10 @@ class ListSource:
 
     def seek(self, position: Position) -> None:
         """Continue behind this position."""
-        self._next = position["records"]
+        records = position.get("records")
+        if type(records) is not int or not 0 <= records <= len(self.records):
+            raise SourceError(f"{self.name}: not a position in {len(self.records)}: {position}")
+        self._next = records
 
     def close(self) -> None:
         """Nothing is open."""

@@ -74,6 +74,9 @@ class ParquetReader:
                 "start without the position"
             )
         meta = self._file.metadata
+        rows = meta.row_group(self.group).num_rows if 0 <= self.group < self.groups else 0
+        if not (0 <= self.group <= self.groups and 0 <= self.row <= rows):
+            raise SourceError(f"{path}: not a position in it: {position}")
         self._before = sum(meta.row_group(g).num_rows for g in range(min(self.group, self.groups)))
         self._batches: Iterator[Any] | None = None
         self._rows: Any = None
@@ -142,8 +145,14 @@ class ParquetReader:
         return self._batch(rows, places, self._position())
 
     def _position(self) -> Position:
-        where = {"group": self.group, "row": self.row, "size": self.size, "foot": self.foot}
-        return {**self.base, **where}
+        return {
+            **self.base,
+            "group": self.group,
+            "row": self.row,
+            "record": self._before + self.row,  # for people
+            "size": self.size,
+            "foot": self.foot,
+        }
 
     def _advance(self) -> bool:
         options = self.options

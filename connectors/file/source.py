@@ -207,6 +207,9 @@ class FileSource:
                 "same order, or start without the position"
             )
         reader = None
+        numbers = (value for name, value in position.items() if name not in ("file", "path"))
+        if not all(type(value) is int and 0 <= value < 2**63 for value in numbers):
+            raise SourceError(f"{path}: not a position in it: {position}")
         if len(position) > 2:
             try:
                 reader = self._opened(file, position)

@@ -121,9 +121,10 @@ def _stands(position: dict[str, Any] | None) -> str:
     if not position:
         return "at the beginning"
     if "path" in position:
-        place = f"line {position['line']:,}" if "line" in position else "its beginning"
-        place = f"record {position['record']:,}" if "record" in position else place
-        return f"behind {place} of {position['path']}"
+        for unit in ("line", "record", "row"):
+            if type(position.get(unit)) is int:
+                return f"behind {unit} {position[unit]:,} of {position['path']}"
+        return f"at the beginning of {position['path']}"
     if all(isinstance(parts, dict) for parts in position.values()):
         offsets = (f"{t}/{p}@{n}" for t, parts in position.items() for p, n in parts.items())
         return f"before {listed(offsets)}"
@@ -223,11 +224,13 @@ def _why(path: Path, error: BaseException) -> str:
 
 
 def _read(path: Path, skipped: list[str]) -> Saved:
+    from stream_llsvm.engine.resume import contents_of
     from stream_llsvm.learners.saving import from_payload
     from stream_llsvm.model_file import read
 
     payload: dict[str, Any] = read(path)
     checkpoint = payload if "model" in payload and "progress" in payload else None
+    model = from_payload(payload) if checkpoint is None else contents_of(payload).model
     saved: dict[str, Any] = payload if checkpoint is None else payload["model"]
     version = str(saved.get("version", "before 0.1.0"))
-    return Saved(path, from_payload(saved), version, checkpoint, skipped)
+    return Saved(path, model, version, checkpoint, skipped)

@@ -23,10 +23,13 @@ class CheckpointError(Exception):
 
 
 class Found(NamedTuple):
-    """A checkpoint that was read, its number, and what had to be passed over to find it."""
+    """A checkpoint that was read, its number, and what had to be passed over to find it.
+
+    ``contents`` is what was made of the file's payload.
+    """
 
     number: int
-    payload: dict[str, Any]
+    contents: Any
     skipped: list[str]
 
 
@@ -103,8 +106,10 @@ class Checkpoints:
         """Return where a checkpoint lies."""
         return self.folder / f"checkpoint-{number:010}.llsvm"
 
-    def newest_first(self) -> Iterator[Found]:
+    def newest_first(self, made_of: Callable[[dict[str, Any]], Any] = dict) -> Iterator[Found]:
         """Yield the checkpoints that can be read; what cannot is named in those that follow.
+
+        ``made_of`` makes of a payload what is wanted, or raises ModelFileError if it cannot.
 
         Raises CheckpointError if there are some and none can be read: to begin anew would be to
         forget what they hold.
@@ -113,12 +118,13 @@ class Checkpoints:
         readable = False
         for number in reversed(self._numbers()):
             try:
-                payload = read(self.path(number))
+                contents = made_of(read(self.path(number)))
             except (ModelFileError, OSError) as error:
-                skipped.append(str(error))  # which begins with the path
+                path = str(self.path(number))
+                skipped.append(f"{path}: {str(error).removeprefix(f'{path}: ')}")
                 continue
             readable = True
-            yield Found(number, payload, list(skipped))
+            yield Found(number, contents, list(skipped))
         if skipped and not readable:
             raise CheckpointError(
                 f"no checkpoint in {self.folder} can be read: {'; '.join(skipped)}. "

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from river import base
 
+from stream_llsvm.engine.validation import array, count
+
 _KEPT = 65_536  # errors, a bit each
 _LATELY = 100  # records whose errors say how bad it is now
 _LOOK = 8  # records between two looks at what a detector makes of the error rate
@@ -71,10 +73,17 @@ class Drift:
         return {"count": len(errors), "errors": np.packbits(errors)}
 
     def restore(self, payload: Mapping[str, Any]) -> None:
-        """Continue from what `payload` gave."""
-        errors = np.unpackbits(payload["errors"], count=payload["count"]).astype(float).tolist()
-        for _ in self.update(errors):
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
+        for _ in self.update(errors_of(payload)):
             pass
+
+
+def errors_of(payload: Mapping[str, Any]) -> list[float]:
+    """Return the errors that a detector's payload holds."""
+    n = count(payload, "count", 0, _KEPT)
+    packed = array(payload, "errors", np.uint8, (-(-n // 8),))
+    errors: list[float] = np.unpackbits(packed, count=n).astype(float).tolist()
+    return errors
 
 
 def _mean(errors: Sequence[float], at: int) -> float:

@@ -11,7 +11,7 @@ import time
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from math import inf
+from math import inf, isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from stream_llsvm.connectors.base import Batch, Position, Source
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects
+from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
 
 DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
 
@@ -141,15 +142,48 @@ class Waiting:
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
-        """Continue from what `payload` gave."""
-        self.records = OrderedDict((key, Guess(*guess)) for key, *guess in payload["records"])
-        self.labels = OrderedDict((key, tuple(label)) for key, *label in payload["labels"])
-        self.counts = dict(payload["counts"])
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
+        records, labels = part(payload, "records", list), part(payload, "labels", list)
+        require(all(map(_is_guess, records)), "records")
+        require(all(map(_is_label, labels)), "labels")
+        counts = counter(payload, "counts", self.COUNTERS)
+        require(len(counts) == len(self.COUNTERS), "counts")
+        payload = {"delays": [0] * len(self.delays), "delayed": 0.0} | dict(payload)
+        delays = part(payload, "delays", list)
+        require(len(delays) == len(self.delays), "delays")
+        require(all(type(n) is int and 0 <= n <= MOST for n in delays), "delays")
+        delayed = number(payload, "delayed")
+        self.records = OrderedDict((key, Guess(*guess)) for key, *guess in records)
+        self.labels = OrderedDict((key, tuple(label)) for key, *label in labels)
+        require(len(self.records) == len(records) and len(self.labels) == len(labels), "keys")
+        self.counts, self.delays, self.delayed = counts, list(delays), delayed
         came = [guess.at for guess in self.records.values()]
         came += [at for _, at in self.labels.values()]
         self._now = max(came, default=-inf)
-        self.delays = list(payload.get("delays", self.delays))
-        self.delayed = payload.get("delayed", 0.0)
+
+
+def _is_guess(value: object) -> bool:
+    """Whether this is a record that waits, with its key."""
+    if type(value) is not tuple or len(value) != 5:
+        return False
+    key, x, prediction, sure, at = value
+    return (
+        hashable(key)
+        and type(x) is dict
+        and hashable(prediction)
+        and type(sure) is float
+        and 0 <= sure <= 1
+        and type(at) is float
+        and isfinite(at)
+    )
+
+
+def _is_label(value: object) -> bool:
+    """Whether this is a label that waits, with its key."""
+    if type(value) is not tuple or len(value) != 3:
+        return False
+    key, label, at = value
+    return hashable(key) and hashable(label) and type(at) is float and isfinite(at)
 
 
 class LateLabels:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.engine.drift import Drift
+from stream_llsvm.engine.drift import Drift, errors_of
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
+from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
 from stream_llsvm.labels import Coded, LabelSpace
 
 log = logging.getLogger("stream_llsvm")
@@ -148,12 +149,27 @@ class Progress:
         }
 
     def restore(self, payload: Mapping[str, Any]) -> None:
-        """Continue from what `payload` gave."""
-        self.scores = Scores.restored(payload["scores"])
-        self.classes = LabelSpace(payload["classes"])
-        self.counts.update(payload["counts"])
-        self._before = payload.get("seconds", 0.0)
-        self.since = list(payload.get("since", [0] * len(self.classes)))
-        seen = payload.get("drift")
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
+        scores = Scores.restored(part(payload, "scores", dict))
+        labels = part(payload, "classes", tuple)
+        require(all(map(hashable, labels)), "classes")
+        try:
+            classes = LabelSpace(labels)
+        except ValueError:  # one of them is missing
+            require(False, "classes")
+        require(len(classes) == len(labels) and len(scores.confusion) <= len(labels), "classes")
+        counts = counter(payload, "counts", self.counts)
+        require({"records", "learned", "predicted", "drifts"} <= set(counts), "counts")
+        require(counts["learned"] == scores.seen, "counts")
+        require(counts["learned"] - counts.get("unscored", 0) == scores.n, "counts")
+        since = part({"since": [0] * len(labels), **payload}, "since", list)
+        require(all(type(n) is int and 0 <= n <= MOST for n in since), "since")
+        require(len(since) <= len(labels), "since")
+        seen = payload.get("drift")  # an older version kept none
+        if seen is not None:
+            errors_of(part(payload, "drift", dict))
+        self._before = number({"seconds": 0.0, **payload}, "seconds", high=1e12)
+        self.scores, self.classes, self.since = scores, classes, list(since)
+        self.counts.update(counts)
         if self.drift is not None and seen is not None:
             self.drift.restore(seen)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.connectors.base import Rollback, SourceError, transactional
+from stream_llsvm.connectors.base import Position, Rollback, SourceError, transactional
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
+from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
+from stream_llsvm.engine.progress import Progress
+from stream_llsvm.engine.validation import MOST, counter, part, plain, require
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 
@@ -50,6 +53,49 @@ def saved(engine: Engine) -> dict[str, Any]:
     }  # fmt: skip
 
 
+class Contents(NamedTuple):
+    """What a checkpoint holds, looked at in every part."""
+
+    model: LocalClassifier
+    position: Position | None
+    progress: dict[str, Any]
+    rejected: dict[str, int]
+    bad_fields: dict[str, int]
+    late_position: Position | None
+    waiting: dict[str, Any] | None
+    written: list[int | None]
+
+
+def contents_of(payload: Mapping[str, Any]) -> Contents:
+    """Return what a file's payload holds; ModelFileError if it is no checkpoint of an engine."""
+    for name in ("position", "late"):
+        require(name in payload, name)
+    late = None if payload["late"] is None else part(payload, "late", dict)
+    if late is not None:
+        Waiting().restore(part(late, "waiting", dict))
+    progress = part(payload, "progress", dict)
+    Progress(1, None).restore(progress)
+    written = part(payload, "written", list)
+    require(len(written) == 2, "written")
+    require(all(n is None or (type(n) is int and 0 <= n <= MOST) for n in written), "written")
+    return Contents(
+        from_payload(part(payload, "model", dict)),
+        _position(payload),
+        progress,
+        counter(payload, "rejected"),
+        counter({"bad_fields": {}, **payload}, "bad_fields"),  # older ones have none
+        None if late is None else _position(late),
+        None if late is None else late["waiting"],
+        written,
+    )
+
+
+def _position(payload: Mapping[str, Any]) -> Position | None:
+    require("position" in payload and plain(payload["position"]), "position")
+    found: Position | None = part(payload, "position", dict, type(None))
+    return found
+
+
 def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     """Let the engine continue from the newest checkpoint that holds, if there is one."""
     if not isinstance(engine.model, LocalClassifier):
@@ -68,33 +114,38 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         return
     for text in found.skipped:
         engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
-    payload = found.payload
-    engine.learner = Learner(from_payload(payload["model"]), every=engine.learner.every)
-    engine.progress.restore(payload["progress"])
-    engine.rejects.counts.update(payload["rejected"])
-    engine.rejects.bad_fields.update(payload.get("bad_fields", {}))  # older ones have none
-    engine.position = payload["position"]
+    contents: Contents = found.contents
+    engine.learner = Learner(contents.model, every=engine.learner.every)
+    engine.progress.restore(contents.progress)
+    engine.rejects.counts.update(contents.rejected)
+    engine.rejects.bad_fields.update(contents.bad_fields)
+    engine.position = contents.position
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime
     checkpoints.newest = Made(found.number, at, records)
+    path = checkpoints.path(found.number)
     try:
-        _seek(engine, payload)
+        _seek(engine, contents)
     except (SourceError, ValueError) as error:
-        path = checkpoints.path(found.number)
         raise EngineError(f"{error} ({path} stands there; another folder begins anew)") from None
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise EngineError(
+            f"the position in {path} is none of {engine.source.name} ({type(error).__name__}: "
+            f"{error}): give the source that it was of, or another folder"
+        ) from error
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
 
 
-def _seek(engine: Engine, payload: Mapping[str, Any]) -> None:
+def _seek(engine: Engine, contents: Contents) -> None:
     """Bring the sources and what was written to where a checkpoint found them."""
     if engine.position is not None:
         engine.source.seek(engine.position)
-    if engine.late is not None and payload["late"] is not None:
-        engine.late.waiting.restore(payload["late"]["waiting"])
-        engine.late.position = payload["late"]["position"]
+    if engine.late is not None and contents.waiting is not None:
+        engine.late.waiting.restore(contents.waiting)
+        engine.late.position = contents.late_position
         if engine.late.position is not None:
             engine.late.source.seek(engine.late.position)
-    for each, written in zip(_outputs(engine), payload["written"], strict=True):
+    for each, written in zip(_outputs(engine), contents.written, strict=True):
         if isinstance(each, Rollback) and written is not None:
             each.truncate(written)
 
@@ -107,10 +158,10 @@ def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
     """Return the newest checkpoint that can be read and whose predictions were committed."""
     sink = transactional(engine.sink)
     if sink is None:
-        return next(checkpoints.newest_first(), None)
+        return next(checkpoints.newest_first(contents_of), None)
     committed = sink.committed_offsets()
-    for found in checkpoints.newest_first():
-        if (found.payload["position"] or {}) == committed:
+    for found in checkpoints.newest_first(contents_of):
+        if (found.contents.position or {}) == committed:
             return found
     if committed:
         raise EngineError(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.engine.tally import KINDS, LAST, LOSS, MAJORITY, MODEL, tally
+from stream_llsvm.engine.validation import MOST, array, count, number, part, require
 
 Codes = NDArray[np.int64]
 
@@ -180,16 +181,48 @@ class Scores:
 
     @classmethod
     def restored(cls, payload: Mapping[str, Any]) -> Scores:
-        """Continue from what `payload` gave."""
-        scores = cls(payload["window"])
-        scores.n, scores.confusion = payload["n"], payload["confusion"].copy()
-        scores._counts = payload["counts"].copy()
-        scores._recent, scores._recent_hits = (
-            payload[part].copy() for part in ("recent", "recent_hits")
-        )
-        scores._sums, scores._fading = payload["sums"].copy(), payload["fading"].copy()
-        scores._faded, scores._last = payload["faded"], payload["last"]
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together.
+
+        `tally` writes wherever these say, so that each shape and each class is looked at.
+        """
+        classes = len(part(payload, "confusion", np.ndarray))
+        # Before anything is made of that size: there are as many as the file has brought.
+        recent = part(payload, "recent", np.ndarray)
+        window = count(payload, "window", 1)
+        require(recent.shape == (2, window), "recent")
+        scores = cls(window)
+        scores.n = n = count(payload, "n")
+        scores.confusion = array(payload, "confusion", np.int64, (classes, classes))
+        scores._counts = array(payload, "counts", np.int64, (classes,))
+        scores._recent = array(payload, "recent", np.int64, (2, window))
+        scores._recent_hits = array(payload, "recent_hits", np.float64, (KINDS, window))
+        scores._sums = array(payload, "sums", np.float64, (KINDS,))
+        scores._fading = array(payload, "fading", np.float64, (KINDS,))
+        scores._faded = number(payload, "faded", high=1 / (1 - FADE) + 1)
+        scores._last = count(payload, "last", -1, classes - 1)
+        for name, values in (
+            ("confusion", scores.confusion),
+            ("counts", scores._counts),
+            ("recent", scores._recent),
+            ("recent_hits", scores._recent_hits),
+            ("sums", scores._sums),
+            ("fading", scores._fading),
+        ):
+            require(bool((values >= 0).all() and (values <= MOST).all()), name)
+        require(bool((scores._recent < max(1, classes)).all()), "recent")
+        require(bool((scores._recent_hits[:LOSS] <= 1).all()), "recent_hits")
+        require(bool((scores._sums[:LOSS] <= n).all()), "sums")
+        require(bool((scores._fading[:LOSS] <= scores._faded * (1 + 1e-9)).all()), "fading")
+        require(int(scores.confusion.sum()) == n, "confusion")
+        require(bool((scores.confusion.sum(axis=1) <= scores._counts).all()), "counts")
+        require((scores._faded > 0) == (n > 0), "faded")
+        require((scores._last >= 0) == (int(scores._counts.sum()) > 0), "last")
         return scores
+
+    @property
+    def seen(self) -> int:
+        """How many records had a label, those that were not scored included."""
+        return int(self._counts.sum())
 
 
 def _gain(totals: Totals, baseline: int) -> float:
@@ -203,7 +236,8 @@ def _kappa(totals: Totals) -> float | None:
     if totals.table is None:
         return None
     n, told = int(totals.table.sum()), totals.table.sum(axis=0)
-    chance = float(totals.table.sum(axis=1) @ told) / n**2
+    # As whole numbers the products would overflow after three billion records.
+    chance = float(totals.table.sum(axis=1).astype(float) @ told) / n**2
     agreed = float(np.trace(totals.table)) / n
     return (agreed - chance) / (1 - chance) if chance < 1 else 0.0
 

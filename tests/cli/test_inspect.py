@@ -49,3 +49,18 @@ def test_a_damaged_checkpoint_is_passed_over(kept: Path) -> None:
     said = run("inspect", kept).stdout
     assert "passed over: checkpoint-0000009999.llsvm" in said
     assert "400 learned" in said
+
+
+def test_inspect_says_where_a_run_over_parquet_stood(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table({"a": list(range(200)), "y": [0, 1] * 100})
+    data, folder = "year.parquet", "kept"
+    parquet.write_table(table, data, row_group_size=60)
+    given = ["run", "--from", data, "--label", "y", "--checkpoints", folder, "--max-batch", 10]
+    told(*given, "--max-records", 130)
+    assert f"position  behind record 130 of {data}" in run("inspect", folder).stdout
+    told(*given)
+    assert f"position  behind record 200 of {data}" in run("inspect", folder).stdout

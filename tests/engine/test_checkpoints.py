@@ -34,7 +34,7 @@ def test_the_last_few_are_kept(tmp_path: Path) -> None:
     filled(tmp_path, 5, keep=2)
     names = sorted(p.name for p in tmp_path.glob("checkpoint-*"))
     assert names == ["checkpoint-0000000004.llsvm", "checkpoint-0000000005.llsvm"]
-    assert newest(tmp_path).payload == {"i": 5}
+    assert newest(tmp_path).contents == {"i": 5}
 
 
 def test_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_damaged_one_is_passed_over_and_named(tmp_path: Path, damage: str) -> 
         data[-1] ^= 1
     last.write_bytes(bytes({"truncated": data[:-3], "flipped": data, "empty": b""}[damage]))
     found = newest(tmp_path)
-    assert found.payload == {"i": 1}
+    assert found.contents == {"i": 1}
     assert len(found.skipped) == 1
     assert found.skipped[0].startswith(f"{last}: ")
     assert found.skipped[0].count(last.name) == 1
@@ -106,7 +106,7 @@ def test_an_idle_owner_lets_go_in_its_own_process_and_a_busy_one_does_not(tmp_pa
     first.write({"i": 1})
     second = Checkpoints(tmp_path)
     found = next(second.newest_first())
-    assert found.payload == {"i": 1}, "the first was not finished"
+    assert found.contents == {"i": 1}, "the first was not finished"
     assert "in use by process" in refused_elsewhere(tmp_path)
     second.ownership.busy = True
     with pytest.raises(CheckpointError, match="in use by a run of this process"):
@@ -127,7 +127,7 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
     assert done.returncode == -9
-    assert newest(tmp_path).payload == {"i": 1}
+    assert newest(tmp_path).contents == {"i": 1}
 
 
 def test_a_full_disk_is_told_and_the_old_one_stays_good(
@@ -148,7 +148,7 @@ def test_a_full_disk_is_told_and_the_old_one_stays_good(
     monkeypatch.undo()
     kept.write({"i": 3})
     kept.close()
-    assert newest(tmp_path).payload == {"i": 3}
+    assert newest(tmp_path).contents == {"i": 3}
 
 
 def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_no_checkpoint_is_written_while_nothing_comes_in(tmp_path: Path) -> None
     engine.run()
     kept.close()
     again = Checkpoints(tmp_path)
-    found = [one.payload["progress"]["counts"]["records"] for one in again.newest_first()]
+    found = [one.contents["progress"]["counts"]["records"] for one in again.newest_first()]
     assert found[0] == 30 and found == sorted(set(found), reverse=True), "two are the same"
     before = again.number
     Engine(source(data, key=None), model(), checkpoints=again).run()

@@ -199,7 +199,7 @@ def test_no_room_for_checkpoints(tmp_path: Path, then: str) -> None:
     found = next(kept.newest_first())
     kept.close()
     assert found.number == (last if then else good)
-    assert found.payload["progress"]["counts"]["learned"] == (300 if then else 100)
+    assert found.contents["progress"]["counts"]["learned"] == (300 if then else 100)
 
 
 @pytest.mark.parametrize("n", [30, 250])
