@@ -13,12 +13,15 @@ from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress
-from stream_llsvm.engine.validation import MOST, counter, part, plain, require
+from stream_llsvm.engine.validation import MOST, counter, number, part, plain, require
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
+
+
+_LATEST = 2.5e11  # seconds: a time that still has a date
 
 
 class EngineError(Exception):
@@ -70,6 +73,7 @@ def contents_of(payload: Mapping[str, Any]) -> Contents:
     """Return what a file's payload holds; ModelFileError if it is no checkpoint of an engine."""
     for name in ("position", "late"):
         require(name in payload, name)
+    number({"time": 0.0, **payload}, "time", high=_LATEST)  # an older version wrote none
     late = None if payload["late"] is None else part(payload, "late", dict)
     if late is not None:
         Waiting().restore(part(late, "waiting", dict))

@@ -103,6 +103,6 @@ def _made_of(payload: Mapping[str, Any]) -> Any:
         model._restore(payload)
     except ModelFileError:
         raise
-    except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
+    except (LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"the file's contents do not fit together: {error}") from None
     return model

@@ -198,12 +198,16 @@ HOSTILE: dict[str, tuple[tuple[Any, ...], Change]] = {
     "a position behind the end": (("position", "offset"), put(10**9)),
     "a position of nan": (("position", "line"), put(math.nan)),
     "a late position below 0": (("late", "position", "offset"), put(-1)),
+    "a time without a date": (("time",), put(1e15)),
+    "a time of nan": (("time",), put(math.nan)),
+    "seconds below 0": (("progress", "seconds"), put(-1.0)),
     "bytes written as text": (("written", 0), put("100")),
     "bytes written below 0": (("written", 0), put(-5)),
     "bytes written beyond the file": (("written", 1), put(10**9)),
     "outputs of which one lacks": (("written",), put([0])),
     "a model of another class": (("model", "class"), put("PegasosClassifier")),
     "a model's state of floats": (("model", "state"), lambda state: state.view(np.float64)),
+    "a number for what was foretold": (("model", "foretold"), put(np.int16(0))),
     "no model": (("model",), put(None)),
 }
 
