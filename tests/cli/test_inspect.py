@@ -6,6 +6,8 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 import stream_llsvm
 from stream_llsvm.learners.committee import MEMBERS
 from tests.cli.support import run, told

@@ -21,7 +21,8 @@ from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
 from stream_llsvm.connectors.file.source import FileSource
 from stream_llsvm.engine import CheckpointError, Checkpoints, EngineError, Waiting
 from stream_llsvm.engine.resume import contents_of
-from stream_llsvm.engine.scores import KINDS, Scores
+from stream_llsvm.engine.scores import Scores
+from stream_llsvm.engine.tally import KINDS
 from tests.cli.support import run as command
 from tests.engine.test_engine import Rows, rows
 from tests.packed import ATOMS, VALUES
