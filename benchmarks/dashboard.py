@@ -27,7 +27,7 @@ import results
 
 from stream_llsvm import Engine
 from stream_llsvm.connectors.base import Batch, Place, Position
-from stream_llsvm.dashboard.serving import Dashboard
+from stream_llsvm.dashboard.server import Dashboard
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
 

@@ -18,7 +18,7 @@ import numpy as np
 import peers
 
 from stream_llsvm import Engine
-from stream_llsvm.dashboard.serving import Dashboard
+from stream_llsvm.dashboard.server import Dashboard
 from stream_llsvm.streams.pace import PacedSource
 
 FEATURES = 22

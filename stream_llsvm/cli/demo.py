@@ -19,7 +19,7 @@ from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.base import Source
-    from stream_llsvm.dashboard.serving import Dashboard
+    from stream_llsvm.dashboard.server import Dashboard
     from stream_llsvm.engine.engine import Engine
 
 HELP = "Learn a stream that never rests, and watch it in the browser until Ctrl-C."
@@ -135,7 +135,7 @@ def _source(stream: str, given: Mapping[str, Any], rate: float, seed: int) -> tu
 def _page(engine: Engine, port: int) -> Dashboard:
     """Return the page of a run, at this port or one of the next."""
     try:
-        from stream_llsvm.dashboard.serving import Dashboard, DashboardError
+        from stream_llsvm.dashboard.server import Dashboard, DashboardError
     except ModuleNotFoundError as missing:
         raise MistakeError(f"the demo: {one_line(missing)}") from None
     first: DashboardError | None = None

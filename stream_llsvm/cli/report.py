@@ -13,14 +13,12 @@ from river import base as river
 
 from stream_llsvm.cli.errors import RunFailedError, one_line
 from stream_llsvm.connectors.base import Source
-from stream_llsvm.dashboard.building import Lately
-from stream_llsvm.dashboard.copies import Copies, NothingLearnedError, restored
-from stream_llsvm.dashboard.frames import event, frame, point
-from stream_llsvm.dashboard.history import History
+from stream_llsvm.dashboard.builder import History, RecentLatency
 from stream_llsvm.dashboard.look import recent_of
+from stream_llsvm.dashboard.messages import event, frame, point
+from stream_llsvm.dashboard.model_copy import Answered, ModelCopies, NothingLearnedError, restored
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import Monitor
-from stream_llsvm.dashboard.sequel import Answered
 from stream_llsvm.dashboard.static_files import File, static_files
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.learners.feature_warnings import without_warnings
@@ -38,7 +36,7 @@ class Recording(Monitor):
 
     def __init__(self, records: int) -> None:
         super().__init__()
-        self._history, self._lately, self._view = History(), Lately(), ModelView()
+        self._history, self._lately, self._view = History(), RecentLatency(), ModelView()
         self._every, self._due = max(1, records // _LOOKS), 0
         self._answered: Answered | None = None
         self.watchers = 1
@@ -83,7 +81,7 @@ class Recording(Monitor):
         model = None
         self._explain()
         try:
-            with Copies(self).newest() as (copy, _):
+            with ModelCopies(self).newest() as (copy, _):
                 model = self._view.look(copy, recent_of(look.details.recent, look.features))
         except NothingLearnedError:
             pass

@@ -169,7 +169,7 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
 
     try:
         from stream_llsvm.dashboard.guard import new_token
-        from stream_llsvm.dashboard.serving import Dashboard, DashboardError, NoTokenError
+        from stream_llsvm.dashboard.server import Dashboard, DashboardError, NoTokenError
     except ModuleNotFoundError as missing:
         raise MistakeError(f"the live page: {one_line(missing)}") from None
     made = new_token() if given.get("new_token") else None

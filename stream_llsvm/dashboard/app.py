@@ -18,13 +18,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from stream_llsvm.dashboard import asking
-from stream_llsvm.dashboard.building import Builder
-from stream_llsvm.dashboard.copies import Copies, NothingLearnedError
-from stream_llsvm.dashboard.events import Events
+from stream_llsvm.dashboard import api
+from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import Guard, refusal
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
+from stream_llsvm.dashboard.model_copy import ModelCopies, NothingLearnedError
 from stream_llsvm.dashboard.monitor import OVER
+from stream_llsvm.dashboard.sse import EventStream
 from stream_llsvm.dashboard.static_files import policy, static_files
 
 log = logging.getLogger("stream_llsvm")
@@ -53,7 +53,7 @@ class Page:
     def __init__(self, builder: Builder) -> None:
         self._builder, self._monitor = builder, builder.monitor
         # Of its own: the other is held for milliseconds whenever the page is drawn.
-        self._answering = Copies(builder.monitor)
+        self._answering = ModelCopies(builder.monitor)
         self._held = 0  # bytes of bodies
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._files = static_files()
@@ -104,7 +104,7 @@ class Page:
     async def _events(self, request: Request) -> Any:
         last = request.headers.get("last-event-id", request.query_params.get("last"))
         known = last is not None and last.isascii() and last.isdigit() and len(last) < 20
-        return Events(self._builder, int(last) if known and last is not None else None)
+        return EventStream(self._builder, int(last) if known and last is not None else None)
 
     async def _snapshot(self, request: Request) -> Response:
         await self._fresh()
@@ -130,22 +130,22 @@ class Page:
         return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
 
     async def _predict(self, request: Request) -> Response:
-        return await self._asked(request, self._answering, asking.predict)
+        return await self._asked(request, self._answering, api.predict)
 
     async def _explain(self, request: Request) -> Response:
         return await self._asked(request, self._builder.copies, self._explained)
 
-    def _explained(self, copies: Copies, asked: Any) -> dict[str, Any]:
-        return asking.explain(copies, asked, self._builder.drawn)
+    def _explained(self, copies: ModelCopies, asked: Any) -> dict[str, Any]:
+        return api.explain(copies, asked, self._builder.drawn)
 
     async def _record(self, request: Request) -> Response:
         kept = self._builder.record(request.path_params["number"])
         if kept is None:
             raise HTTPException(404, "this record is not shown any more")
-        return _json(asking.whole(kept))
+        return _json(api.whole(kept))
 
     async def _asked(
-        self, request: Request, copies: Copies, answer: Callable[[Copies, Any], Any]
+        self, request: Request, copies: ModelCopies, answer: Callable[[ModelCopies, Any], Any]
     ) -> Response:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -161,7 +161,7 @@ class Page:
             raise HTTPException(400, "the body was cut off") from None
 
     async def _answered(
-        self, body: bytes, copies: Copies, answer: Callable[[Copies, Any], Any]
+        self, body: bytes, copies: ModelCopies, answer: Callable[[ModelCopies, Any], Any]
     ) -> Response:
         try:
             asked = orjson.loads(body)
@@ -169,7 +169,7 @@ class Page:
             raise HTTPException(400, f"the body is not JSON: {error}") from None
         try:
             return _json(await run_in_threadpool(answer, copies, asked))
-        except asking.WrongQuestionError as error:
+        except api.WrongQuestionError as error:
             raise HTTPException(400, str(error)) from None
         except NothingLearnedError as error:
             raise HTTPException(409, str(error)) from None

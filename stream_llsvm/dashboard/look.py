@@ -14,8 +14,8 @@ from river import base
 
 from stream_llsvm.connectors.base import Batch, Place, Rejected
 from stream_llsvm.dashboard.latency import Histogram
-from stream_llsvm.dashboard.recent import Recent, Taken
-from stream_llsvm.dashboard.sequel import Answered
+from stream_llsvm.dashboard.model_copy import Answered
+from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.resume import copied

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from stream_llsvm.dashboard.distinct import distinct
+from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
-from stream_llsvm.dashboard.plain import text
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import SCORES, VIEWS
 

@@ -8,12 +8,11 @@ from typing import Any
 
 from river import base
 
-from stream_llsvm.dashboard.anchor_map import AnchorMap
-from stream_llsvm.dashboard.choice import MemberChoice
-from stream_llsvm.dashboard.paced import Paced
-from stream_llsvm.dashboard.plain import number, text
-from stream_llsvm.dashboard.recent import Recent, Taken, violations
-from stream_llsvm.dashboard.whys import Kept, Whys
+from stream_llsvm.dashboard.explanations import Explanations, Kept
+from stream_llsvm.dashboard.json_values import number, text
+from stream_llsvm.dashboard.map import AnchorMap, MemberChoice
+from stream_llsvm.dashboard.recent_records import Recent, Taken, violations
+from stream_llsvm.dashboard.throttle import Throttle
 from stream_llsvm.explain import MemberReport, relevance_of
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.memory import Memory
@@ -50,8 +49,8 @@ class ModelView:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._choice, self._map, self._whys = MemberChoice(clock), AnchorMap(clock), Whys()
-        self._health = Paced[dict[str, Any]](clock, _EVERY)
+        self._choice, self._map, self._whys = MemberChoice(clock), AnchorMap(clock), Explanations()
+        self._health = Throttle[dict[str, Any]](clock, _EVERY)
 
     def replay(self, model: LocalClassifier, taken: Sequence[Taken]) -> None:
         """Explain some of the answers to records that came after a copy was made; it learns them.

@@ -12,8 +12,8 @@ from stream_llsvm import compiling
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.look import Look, Status, copy_of, counted, details, last_of
-from stream_llsvm.dashboard.recent import Taken
-from stream_llsvm.dashboard.sequel import Copied, Sequel
+from stream_llsvm.dashboard.model_copy import Copied, RecordsAfter
+from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
@@ -66,7 +66,7 @@ class Monitor(Watcher):
         self._wanted = self._asked = float("-inf")
         self._predict, self._learn = Histogram(), Histogram()
         self._recent: deque[Taken] = deque()
-        self._sequel: Sequel | None = None
+        self._sequel: RecordsAfter | None = None
         self._held = self._learned = 0
         self._next_look = self._next_copy = self._seldom = 0.0
         self._started, self._began = time.time(), time.monotonic()
@@ -221,7 +221,7 @@ class Monitor(Watcher):
             log.warning("the model cannot be copied for the live page: %s", error)
             self._next_copy = float("inf")
             return
-        self._sequel = Sequel(self.copied, _learned_late(engine)) if ours else None
+        self._sequel = RecordsAfter(self.copied, _learned_late(engine)) if ours else None
         wait = _SHARE * (time.thread_time() - worked)
         self._next_copy = begin + max(BUSY if ours else 1.0, wait)
         self._seldom = begin + _SELDOM

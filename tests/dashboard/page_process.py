@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected
-from stream_llsvm.dashboard.serving import Dashboard
+from stream_llsvm.dashboard.server import Dashboard
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.engine import Engine
 

@@ -1,4 +1,4 @@
-"""Copies of models that have just learned, with what they predicted of late."""
+"""ModelCopies of models that have just learned, with what they predicted of late."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.dashboard.recent import Recent, Taken
+from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload

@@ -7,7 +7,7 @@ import math
 import random
 from typing import Any
 
-from stream_llsvm.dashboard.frames import score_list
+from stream_llsvm.dashboard.messages import score_list
 
 BEGIN = 1_763_490_000.0
 HOSTILE = [

@@ -11,7 +11,7 @@ from river import dummy, linear_model
 
 from stream_llsvm import CommitteeClassifier, LLSVMClassifier, SAPLClassifier
 from stream_llsvm.dashboard.model_view import ModelView
-from stream_llsvm.dashboard.recent import Recent, violations
+from stream_llsvm.dashboard.recent_records import Recent, violations
 from stream_llsvm.learners.base import LocalClassifier
 from tests.dashboard.support import Clock, Run, quadrants, sendable
 from tests.learners.support import ALL_LEARNERS, small

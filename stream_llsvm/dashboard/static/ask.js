@@ -2,7 +2,7 @@
 
 import { byId, el, empty, fill, mark, say, shown } from "page/dom.js";
 import { brief } from "page/numbers.js";
-import { tellWhy } from "page/telling.js";
+import { tellWhy } from "page/explanation.js";
 
 const MOST = 24;
 const ORDER = new Intl.Collator("en", { numeric: true });

@@ -3,7 +3,7 @@
 import { byId, el, empty, fill, mark, say } from "page/dom.js";
 import { askPanel } from "page/ask.js";
 import { brief, percent, tail } from "page/numbers.js";
-import { tellWhy } from "page/telling.js";
+import { tellWhy } from "page/explanation.js";
 
 /** Draw the list of answers and what is behind the one that was chosen. */
 export function whyPanel(page) {

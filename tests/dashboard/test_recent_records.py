@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm import SAPLClassifier
-from stream_llsvm.dashboard.rows import _table, filled, row_of, rows_of
+from stream_llsvm.dashboard.recent_records import _table, filled, row_of, rows_of
 
 NAN, INF = float("nan"), float("inf")
 RECORDS: dict[str, list[dict[Any, Any]]] = {

@@ -317,7 +317,7 @@ def test_the_whole_run_in_columns() -> None:
 
 def test_a_snapshot_before_the_run_begins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from stream_llsvm import Engine, LLSVMClassifier
-    from stream_llsvm.dashboard.serving import Dashboard
+    from stream_llsvm.dashboard.server import Dashboard
 
     monkeypatch.setattr("stream_llsvm.dashboard.app._WAIT", 0.2)
     engine = Engine(Fed(), LLSVMClassifier())

@@ -10,7 +10,7 @@ _Made = TypeVar("_Made")
 SHARE = 0.04
 
 
-class Paced(Generic[_Made]):
+class Throttle(Generic[_Made]):
     """Keeps a value, and makes it anew at most every so many seconds.
 
     If making it takes long it is made less often, so that it never takes more than `SHARE` of the

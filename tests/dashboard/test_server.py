@@ -18,10 +18,10 @@ import pytest
 
 from stream_llsvm import Engine, SAPLClassifier
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.dashboard.history import MOST as POINTS
-from stream_llsvm.dashboard.history import History
+from stream_llsvm.dashboard.builder import MOST_POINTS as POINTS
+from stream_llsvm.dashboard.builder import History
 from stream_llsvm.dashboard.monitor import _RECENT
-from stream_llsvm.dashboard.serving import MOST, Dashboard
+from stream_llsvm.dashboard.server import MOST, Dashboard
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
 from tests.dashboard.live import Live, live, rows, stream, wait_for
@@ -107,7 +107,7 @@ def test_when_many_watch_frames_become_rarer() -> None:
 def test_who_sends_a_request_drop_by_drop_is_hung_up_on(
     asked_before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_llsvm.dashboard.serving._SPEECHLESS", 1.0)
+    monkeypatch.setattr("stream_llsvm.dashboard.server._REQUEST_TIMEOUT", 1.0)
     with live() as run, ExitStack() as stack:
         client = connected(run, stack)
         for _ in range(asked_before):

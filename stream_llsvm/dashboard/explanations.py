@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_llsvm.anchor_table import answering
-from stream_llsvm.dashboard.plain import largest, number, pairs, text
-from stream_llsvm.dashboard.recent import Recent, Taken
-from stream_llsvm.dashboard.sequel import replayed
+from stream_llsvm.dashboard.json_values import largest, number, pairs, text
+from stream_llsvm.dashboard.model_copy import replayed
+from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.learners.base import LocalClassifier
 
 MOST = 8
@@ -34,7 +34,7 @@ class Kept(NamedTuple):
     why: dict[str, Any]
 
 
-class Whys:
+class Explanations:
     """Explains some of the latest answers, each once; right ones and wrong ones."""
 
     def __init__(self) -> None:

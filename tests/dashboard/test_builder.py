@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.dashboard.history import History
+from stream_llsvm.dashboard.builder import History
 
 
 @given(st.integers(0, 3_000), st.integers(2, 60))

@@ -14,10 +14,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stream_llsvm.connectors.base import Lagging
 from stream_llsvm.dashboard.app import Page
-from stream_llsvm.dashboard.building import Builder
-from stream_llsvm.dashboard.feed import Feed
+from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
 from stream_llsvm.dashboard.monitor import Monitor
+from stream_llsvm.dashboard.sse import Feed
 from stream_llsvm.engine.engine import Engine
 
 log = logging.getLogger("stream_llsvm")
@@ -25,8 +25,8 @@ log = logging.getLogger("stream_llsvm")
 PORT = 8765
 MOST = 1_000  # connections
 _BEYOND = 50  # more that are told so; the rest are hung up on
-_SPEECHLESS = 10.0  # seconds for a request to come
-_KEPT = 128 * 1024  # bytes
+_REQUEST_TIMEOUT = 10.0  # seconds for a request to come
+_SEND_BUFFER = 128 * 1024  # bytes
 _GRACE = 1  # seconds for clients to be sent the last frame
 _ASK_LAG = 1.0
 
@@ -55,7 +55,7 @@ class Dashboard:
     --------
     >>> from stream_llsvm import Engine, LLSVMClassifier
     >>> from stream_llsvm.connectors.list_source import ListSource
-    >>> from stream_llsvm.dashboard.serving import Dashboard
+    >>> from stream_llsvm.dashboard.server import Dashboard
     >>> records = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(500)]
     >>> engine = Engine(ListSource(records, label="y"), LLSVMClassifier())
     >>> with Dashboard(engine, port=0) as page:
@@ -88,7 +88,7 @@ class Dashboard:
         self.port = int(self._socket.getsockname()[1])
         self.address = f"http://{_name_of(host)}:{self.port}/"
         app = Page(self.builder).app(token, f"stream_llsvm_{self.port}")
-        self._server = Brisk(_config(app))
+        self._server = ClosingServer(_config(app))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
         self._done = threading.Event()
         self._lag_thread: threading.Thread | None = None
@@ -144,7 +144,7 @@ def _listening(host: str, port: int) -> socket.socket:
         why = getattr(error, "strerror", None) or error
         raise DashboardError(f"{host}:{port} cannot be listened to: {why}") from None
     # What the system keeps for a client that does not read; connections have it from here.
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _KEPT)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
     return listening
 
 
@@ -152,7 +152,7 @@ def _config(app: Any) -> Config:
     allowed = min(MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
     return Config(
         app,
-        http=type("Polite", (Impatient,), {"most": allowed + _BEYOND}),
+        http=type("LimitedProtocol", (TimedProtocol,), {"most": allowed + _BEYOND}),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -168,7 +168,7 @@ def _config(app: Any) -> Config:
     )
 
 
-class Brisk(Server):
+class ClosingServer(Server):
     """A server that hangs up at the end on those who have not had their last frame."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -179,7 +179,7 @@ class Brisk(Server):
         await asyncio.sleep(0.01)  # for them to be told
 
 
-class Impatient(H11Protocol):
+class TimedProtocol(H11Protocol):
     """HTTP that hangs up on those who say nothing, and on the many."""
 
     most = MOST + _BEYOND
@@ -210,7 +210,7 @@ class Impatient(H11Protocol):
     def _wait(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
-        self._waiting = self.loop.call_later(_SPEECHLESS, self._hang_up)
+        self._waiting = self.loop.call_later(_REQUEST_TIMEOUT, self._hang_up)
 
     def _hang_up(self) -> None:
         if self.cycle is None or self.cycle.response_complete:

@@ -8,11 +8,10 @@ from typing import Any
 
 from river import base
 
-from stream_llsvm.dashboard.copies import Copies
-from stream_llsvm.dashboard.distinct import distinct
-from stream_llsvm.dashboard.plain import text
-from stream_llsvm.dashboard.recent import Recent
-from stream_llsvm.dashboard.whys import Kept, explained
+from stream_llsvm.dashboard.explanations import Kept, explained
+from stream_llsvm.dashboard.json_values import distinct, text
+from stream_llsvm.dashboard.model_copy import ModelCopies
+from stream_llsvm.dashboard.recent_records import Recent
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.feature_warnings import unknown_features, without_warnings
 
@@ -25,7 +24,7 @@ class WrongQuestionError(Exception):
     """What was asked makes no sense; the text says why."""
 
 
-def predict(copies: Copies, asked: Any) -> dict[str, Any]:
+def predict(copies: ModelCopies, asked: Any) -> dict[str, Any]:
     """Return the label and the probabilities of each record, and what of it is not known."""
     records = _only(asked, "records").get("records")
     if not isinstance(records, list) or not 1 <= len(records) <= RECORDS:
@@ -37,7 +36,7 @@ def predict(copies: Copies, asked: Any) -> dict[str, Any]:
     return {"records_learned": learned, "predictions": told}
 
 
-def explain(copies: Copies, asked: Any, drawn: str | None) -> dict[str, Any]:
+def explain(copies: ModelCopies, asked: Any, drawn: str | None) -> dict[str, Any]:
     """Return why a record is answered as it is, as the page shows it."""
     given = _only(asked, "record", "label")
     row = checked(given.get("record"))

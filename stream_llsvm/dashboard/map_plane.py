@@ -6,6 +6,7 @@ directions of the scaled records that were there when it was drawn.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.anchor_table import masses_of, positions_of
-from stream_llsvm.dashboard.plain import text
-from stream_llsvm.dashboard.recent import Recent
-from stream_llsvm.dashboard.rows import Array, filled, row_of, rows_of
+from stream_llsvm.dashboard.json_values import text
+from stream_llsvm.dashboard.recent_records import Array, Recent, filled, row_of, rows_of
 from stream_llsvm.explain import units
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.memory import Memory
@@ -80,7 +80,7 @@ class Plane:
         return [None if row is None else next(found) for row in rows]
 
 
-def draw(
+def plane_of(
     model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
 ) -> Plane | None:
     """Return a plane for the model as it is now; None as long as there is too little to see."""
@@ -141,3 +141,84 @@ def _axes(names: list[Any], directions: Array) -> tuple[str, str]:
         for column in directions.T
     )
     return first, second
+
+
+_MARGIN = 0.15
+#: The picture is drawn closer when what is in it fills less than this share of its sides.
+_LOOSE = 0.5
+
+
+class Extent:
+    """Keeps a box around places until they leave it, or fill little of it."""
+
+    def __init__(self) -> None:
+        self.low, self.high = np.zeros(2), np.zeros(2)
+
+    @property
+    def size(self) -> Array:
+        """Width and height; never 0."""
+        return np.maximum(self.high - self.low, 1e-9)
+
+    def cover(self, *groups: Array) -> None:
+        """Let the box hold almost all places, (n, 2), of each of the groups."""
+        ends = [np.percentile(places, [2, 98], axis=0) for places in groups if len(places) > 0]
+        if not ends:
+            return
+        low, high = np.min(ends, axis=(0, 1)), np.max(ends, axis=(0, 1))
+        wide = np.maximum(high - low, 1e-6 * np.maximum(1.0, np.abs(high)))
+        outside = (low < self.low) | (high > self.high)
+        if (outside | (wide < _LOOSE * self.size)).any():
+            self.low, self.high = low - _MARGIN * wide, high + _MARGIN * wide
+
+
+#: So long a trail is drawn.
+TRAIL = 12
+#: A move is visible from this share of the picture on.
+_VISIBLE = 0.01
+#: An anchor is dead if it has answered next to nothing in so many records for each anchor.
+_PATIENCE, _LEAST = 20, 2_000
+_LIFE = 0.5
+#: From here on a mass is a 4-byte float that small shares no longer change.
+_FULL = 2.0**21
+
+
+class DeadAnchors:
+    """Follows the masses of anchors, and tells which have stopped growing."""
+
+    def __init__(self) -> None:
+        self._mass = np.zeros(0)
+        self._grown = np.zeros(0)
+
+    def dead(self, masses: Array, learned: float) -> NDArray[np.bool_]:
+        """Return for each anchor whether it has long answered nobody; ``learned`` is now."""
+        if len(masses) < len(self._mass) or (self._grown > learned).any():
+            self._mass = self._grown = np.zeros(0)  # another model
+        new = len(masses) - len(self._mass)
+        self._mass = np.concatenate([self._mass, masses[len(masses) - new :]])
+        self._grown = np.concatenate([self._grown, np.full(new, learned)])
+        grown = (masses >= self._mass + _LIFE) | (masses > _FULL)
+        self._mass[grown], self._grown[grown] = masses[grown], learned
+        return np.asarray(learned - self._grown > max(_LEAST, _PATIENCE * len(masses)))
+
+
+class Trails:
+    """Where each anchor was before, as far as one can see that it has moved."""
+
+    def __init__(self) -> None:
+        self._trails: dict[int, deque[tuple[float, float]]] = {}
+
+    def follow(self, which: NDArray[np.int64], places: Array, size: Array) -> None:
+        """Note the places of anchors in a picture of this size; forget all other anchors."""
+        kept: dict[int, deque[tuple[float, float]]] = {}
+        for number, (x, y) in zip(which.tolist(), places.tolist(), strict=True):
+            trail = self._trails.get(number)
+            if trail is None:
+                trail = deque([(x, y)], maxlen=TRAIL)
+            elif max(abs(x - trail[-1][0]) / size[0], abs(y - trail[-1][1]) / size[1]) > _VISIBLE:
+                trail.append((x, y))
+            kept[number] = trail
+        self._trails = kept
+
+    def of(self, number: int) -> list[tuple[float, float]]:
+        """Return where an anchor was, oldest first."""
+        return list(self._trails[number])

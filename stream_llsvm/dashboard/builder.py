@@ -1,4 +1,4 @@
-"""Frames are built here, by a thread of their own, from looks: once each, for all who watch."""
+"""Messages are built here, by a thread of their own, once each, for all who watch; and kept."""
 
 from __future__ import annotations
 
@@ -6,21 +6,79 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import orjson
 
-from stream_llsvm.dashboard.copies import Copies, NothingLearnedError, restored
-from stream_llsvm.dashboard.feed import Feed, Message
-from stream_llsvm.dashboard.frames import event, frame, point
-from stream_llsvm.dashboard.history import History
+from stream_llsvm.dashboard.explanations import Kept
 from stream_llsvm.dashboard.latency import Counts, since
 from stream_llsvm.dashboard.look import Look, recent_of
+from stream_llsvm.dashboard.messages import event, frame, point
+from stream_llsvm.dashboard.model_copy import Answered, ModelCopies, NothingLearnedError, restored
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import BUSY, OFTEN, OVER, Monitor
-from stream_llsvm.dashboard.sequel import Answered
-from stream_llsvm.dashboard.whys import Kept
+from stream_llsvm.dashboard.sse import Feed, Message
 from stream_llsvm.learners.feature_warnings import without_warnings
+
+Point = Mapping[str, Any]
+MOST_POINTS = 2_000
+
+
+class History:
+    """Points of a run, in bounded memory; safe to read while another thread adds.
+
+    Parameters
+    ----------
+    most
+        How many points are kept at most. Half of them are the newest; of those before, every
+        second one is dropped whenever they become too many.
+
+    Examples
+    --------
+    >>> history = History(most=8)
+    >>> for i in range(1, 31):
+    ...     history.add({"id": i})
+    >>> [point["id"] for point in history.points()]
+    [1, 9, 17, 25, 27, 28, 29, 30]
+    >>> [point["id"] for point in history.points(after=27)]
+    [28, 29, 30]
+
+    """
+
+    def __init__(self, most: int = MOST_POINTS) -> None:
+        self._half = most // 2
+        self._newest: deque[Point] = deque()
+        self._older: list[Point] = []
+        self._stride, self._passed = 1, 0
+        self._lock = threading.Lock()
+
+    def add(self, point: Point) -> None:
+        """Take the next point; its id is above that of all before."""
+        with self._lock:
+            self._newest.append(point)
+            if len(self._newest) > self._half:
+                self._let_go(self._newest.popleft())
+
+    def _let_go(self, point: Point) -> None:
+        if self._passed % self._stride == 0:
+            self._older.append(point)
+            if len(self._older) > self._half:
+                self._older = self._older[::2]
+                self._stride *= 2
+        self._passed += 1
+
+    def points(self, after: int = -1) -> list[Point]:
+        """Return the points whose ids are above this one, in order."""
+        with self._lock:
+            kept = [*self._older, *self._newest]
+        return [point for point in kept if point["id"] > after]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return all points, column by column."""
+        points = self.points()
+        return {name: [point[name] for point in points] for name in (points[-1] if points else ())}
+
 
 log = logging.getLogger("stream_llsvm")
 
@@ -37,7 +95,7 @@ class Latest(NamedTuple):
     frame: dict[str, Any]
 
 
-class Lately:
+class RecentLatency:
     """What a histogram counted in the last seconds."""
 
     def __init__(self) -> None:
@@ -82,8 +140,8 @@ class Builder:
         self.history = History()
         self.latest: Latest | None = None
         self.order = threading.Lock()
-        self.copies = Copies(monitor)
-        self._lately, self._view = Lately(), ModelView()
+        self.copies = ModelCopies(monitor)
+        self._lately, self._view = RecentLatency(), ModelView()
         self._model: dict[str, Any] | None = None
         self._next_view = 0.0
         self._replayed: Answered | None = None

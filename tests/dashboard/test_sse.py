@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from stream_llsvm.dashboard.feed import _QUEUE
+from stream_llsvm.dashboard.sse import _QUEUE
 from tests.dashboard.live import live, rows, stream, wait_for
 
 

@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.dashboard.distinct import distinct
-from stream_llsvm.dashboard.plain import LONGEST
+from stream_llsvm.dashboard.json_values import LONGEST, distinct
 
 labels = st.one_of(st.text(), st.integers(), st.sampled_from(["1", 1, "1 (2)", "x" * 300]))
 

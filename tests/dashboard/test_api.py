@@ -242,7 +242,7 @@ def test_a_body_that_never_comes_is_not_waited_for(
 
 
 def test_a_request_that_never_comes_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_llsvm.dashboard.serving._SPEECHLESS", 0.3)
+    monkeypatch.setattr("stream_llsvm.dashboard.server._REQUEST_TIMEOUT", 0.3)
     with live() as running:
         assert raw(running, b"") == b""
         assert raw(running, b"GET /healthz HTTP/1.1\r\nHost: local") == b""

@@ -1,7 +1,8 @@
-"""The map: anchors, the latest records, and what would be said where."""
+"""The map: anchors of one member, the latest records, and what would be said where."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,16 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.anchor_table import masses_of, positions_of, table_of
-from stream_llsvm.dashboard.choice import candidates
-from stream_llsvm.dashboard.distinct import distinct
-from stream_llsvm.dashboard.extent import Extent
-from stream_llsvm.dashboard.lives import Lives, Trails
-from stream_llsvm.dashboard.paced import Paced
-from stream_llsvm.dashboard.plain import number, numbers, text
-from stream_llsvm.dashboard.projection import Plane, draw
-from stream_llsvm.dashboard.recent import Recent
-from stream_llsvm.dashboard.regions import regions
-from stream_llsvm.dashboard.rows import Array
+from stream_llsvm.dashboard.json_values import distinct, number, numbers, text
+from stream_llsvm.dashboard.map_plane import DeadAnchors, Extent, Plane, Trails, plane_of
+from stream_llsvm.dashboard.recent_records import Array, Recent
+from stream_llsvm.dashboard.throttle import Throttle
+from stream_llsvm.explain import MemberReport
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.memory import Memory
 
@@ -54,12 +50,12 @@ class AnchorMap:
         self._drawn = 0.0
         self._plane: Plane | None = None
         self._member = ""
-        self._told = Paced[_Told](clock, _EVERY)
-        self._regions = Paced[dict[str, Any] | None](clock, _EVERY)
+        self._told = Throttle[_Told](clock, _EVERY)
+        self._regions = Throttle[dict[str, Any] | None](clock, _EVERY)
         self._begin_anew()
 
     def _begin_anew(self) -> None:
-        self._lives, self._trails, self._extent = Lives(), Trails(), Extent()
+        self._lives, self._trails, self._extent = DeadAnchors(), Trails(), Extent()
         self._places: dict[tuple[int, str], Array | None] = {}
 
     def look(
@@ -71,7 +67,7 @@ class AnchorMap:
             return None
         name = memory.members[member].name
         if name != self._member:
-            self._member, self._lives, self._trails = name, Lives(), Trails()
+            self._member, self._lives, self._trails = name, DeadAnchors(), Trails()
         masses = masses_of(memory, member)
         dead = self._lives.dead(masses, float(memory.views(0)["counters"][0]))
         which = np.sort(np.argsort(-masses, kind="stable")[:MOST_ANCHORS])
@@ -119,7 +115,7 @@ class AnchorMap:
         young = plane is not None and plane.kind == "projection" and now - self._drawn < _REDRAWN
         if not same and not young:
             self._begin_anew()
-            self._plane, self._drawn = draw(model, memory, member, recent), now
+            self._plane, self._drawn = plane_of(model, memory, member, recent), now
         return self._plane
 
     def _records(
@@ -177,3 +173,80 @@ def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np
             for a, columns, values in rows
         },
     )
+
+
+#: Another member is shown when it has counted so much more, for so many seconds.
+_AHEAD, _FOR = 1.3, 10.0
+
+
+class MemberChoice:
+    """Chooses the member whose anchors are shown.
+
+    Parameters
+    ----------
+    clock
+        Tells the time in seconds.
+
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._shown: str | None = None
+        self._since: float | None = None
+        self._ahead: str | None = None
+
+    def choose(self, memory: Memory, mixture: Sequence[MemberReport]) -> int | None:
+        """Return the number of the member to show, None if there are no anchors."""
+        members = candidates(memory)
+        if not members:
+            return None
+        weights = {
+            memory.members[i].name: sum(map(abs, mixture[i].weights)) * mixture[i].awake
+            for i in members
+        }
+        best = max(weights, key=weights.__getitem__)
+        if self._shown not in weights:
+            self._shown, self._ahead = best, None
+        elif weights[best] > _AHEAD * max(weights[self._shown], 1e-3):
+            if self._ahead != best:
+                self._ahead, self._since = best, self._clock()
+            elif self._since is not None and self._clock() - self._since >= _FOR:
+                self._shown, self._ahead = best, None
+        else:
+            self._ahead = None
+        return next(i for i in members if memory.members[i].name == self._shown)
+
+
+def candidates(memory: Memory) -> list[int]:
+    """Return the members with anchors; a linear machine, which has one, if there are no others."""
+    sizes = [member.n_anchors for member in memory.members]
+    least = 2 if any(size > 1 for size in sizes) else 1
+    return [i for i, size in enumerate(sizes) if size >= least]
+
+
+CELLS = 48
+_MOST_CLASSES = 256
+
+
+def regions(
+    model: LocalClassifier, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> dict[str, Any] | None:
+    """Return the likeliest class of each cell of a grid, and how sure it is.
+
+    A byte each, row by row from the lowest second feature; a cell is asked for at its middle. None
+    if there are more classes than a byte can tell.
+    """
+    if len(model.classes) > _MOST_CLASSES:
+        return None
+    middles = (np.arange(CELLS) + 0.5) / CELLS
+    xs, ys = (low[i] + (high[i] - low[i]) * middles for i in (0, 1))
+    grid = np.stack([np.tile(xs, CELLS), np.repeat(ys, CELLS)], axis=1)
+    proba, codes = model._proba_of(model.features, grid)
+    sure = np.rint(255 * proba.max(axis=1)).astype(np.uint8)
+    return {
+        "box": [number(v, 9) for v in (low[0], low[1], high[0], high[1])],
+        "columns": CELLS,
+        "rows": CELLS,
+        "codes": base64.b64encode(codes.astype(np.uint8).tobytes()).decode(),
+        "sure": base64.b64encode(sure.tobytes()).decode(),
+    }

@@ -7,13 +7,22 @@ engine only keeps the first records after a copy; the page's own thread replays 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from river import base
 
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.dashboard.recent import Recent, Taken
+from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.saving import from_payload
+
+if TYPE_CHECKING:
+    from stream_llsvm.dashboard.monitor import Monitor
+
 
 _FEWEST, _MOST, _VALUES = 8, 50, 20_000
 
@@ -37,7 +46,7 @@ class Answered(NamedTuple):
         return sum(len(one.batch) for one in self.taken)
 
 
-class Sequel:
+class RecordsAfter:
     """Keeps the first records after a copy, as long as nothing else is learned between them.
 
     Parameters
@@ -131,3 +140,44 @@ def _learn(learner: Learner, batch: Batch, first: int, end: int) -> None:
         learner.block(batch.names, batch.values[first:end], labels)
     else:
         learner.records((batch.records or [])[first:end], labels)
+
+
+class NothingLearnedError(Exception):
+    """There is no model to ask yet."""
+
+
+class ModelCopies:
+    """Makes a model of what the monitor copied, once for all who use it, one at a time.
+
+    Parameters
+    ----------
+    monitor
+        Who copies.
+
+    """
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._lock = threading.Lock()
+        self._made: tuple[Copied, base.Classifier] | None = None
+
+    @contextmanager
+    def newest(self) -> Iterator[tuple[base.Classifier, int]]:
+        """Lend the newest copy, and say how many records it has learned."""
+        with self._lock:
+            copied = self._monitor.copied
+            if copied is None:
+                raise NothingLearnedError("nothing has been learned yet")
+            if self._made is None or self._made[0] is not copied:
+                self._made = copied, restored(copied.model)
+            model = self._made[1]
+            # One that came with what it knows has learned nothing in this run.
+            knows = model._memory is not None if isinstance(model, LocalClassifier) else True
+            if not knows or (copied.learned == 0 and not isinstance(model, LocalClassifier)):
+                raise NothingLearnedError("nothing has been learned yet")
+            yield model, copied.learned
+
+
+def restored(copied: Any) -> Any:
+    """Return the model that was copied."""
+    return from_payload(copied) if isinstance(copied, dict) else copied

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_llsvm.dashboard.paced import SHARE, Paced
+from stream_llsvm.dashboard.throttle import SHARE, Throttle
 from tests.dashboard.support import Clock
 
 
@@ -13,7 +13,7 @@ def test_it_is_made_when_it_is_due_or_for_another_key() -> None:
         made.append(clock.now)
         return len(made)
 
-    kept = Paced[int](clock, 1.0)
+    kept = Throttle[int](clock, 1.0)
     assert [kept.get("a", make), kept.get("a", make), kept.get("b", make)] == [1, 1, 2]
     clock.now += 0.9
     assert kept.get("b", make) == 2
@@ -30,7 +30,7 @@ def test_what_takes_long_takes_a_small_share_of_the_time() -> None:
         spent += 0.5
         return 0
 
-    kept, begin = Paced[int](clock, 0.1), clock.now
+    kept, begin = Throttle[int](clock, 0.1), clock.now
     for _ in range(10_000):
         clock.now += 0.05
         kept.get("a", make)

@@ -1,4 +1,4 @@
-"""What JSON can hold of names and numbers: short text, and finite numbers or null."""
+"""What JSON can hold of names and numbers: short texts that differ, and finite numbers or null."""
 
 from __future__ import annotations
 
@@ -72,3 +72,28 @@ def largest(parts: Mapping[Any, float], most: int) -> tuple[list[Any], float]:
 def pairs(names: Iterable[Any], values: Mapping[Any, float]) -> list[list[Any]]:
     """Return ``[name, value]`` for each of the names."""
     return [[text(name), number(values[name])] for name in names]
+
+
+_NUMBER = 12  # characters for it
+
+
+def distinct(values: Iterable[Any]) -> list[str]:
+    """Return a text for each value; of those that look alike, later ones get a number.
+
+    Examples
+    --------
+    >>> distinct([1, "1", "b"])
+    ['1', '1 (2)', 'b']
+
+    """
+    taken: set[str] = set()
+    texts = []
+    for value in values:
+        told = text(value)
+        n = 1
+        while told in taken:
+            n += 1
+            told = f"{text(value, LONGEST - _NUMBER)} ({n})"
+        taken.add(told)
+        texts.append(told)
+    return texts

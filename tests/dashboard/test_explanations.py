@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from stream_llsvm import CommitteeClassifier, Engine, LocalSVMClassifier, SAPLClassifier
 from stream_llsvm.connectors.list_source import ListSource
-from stream_llsvm.dashboard.copies import restored
+from stream_llsvm.dashboard.explanations import Explanations, explained
+from stream_llsvm.dashboard.model_copy import restored
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import Monitor
-from stream_llsvm.dashboard.recent import Recent, Taken
-from stream_llsvm.dashboard.whys import Whys, explained
+from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.resume import copied
@@ -71,7 +71,7 @@ def test_what_is_not_listed_is_in_the_rest() -> None:
 
 def test_an_answer_is_explained_by_the_model_that_gave_it() -> None:
     """Not by the one that has learned the record since: that is often of another mind."""
-    run, whys = Run(MODELS["committee"]()), Whys()
+    run, whys = Run(MODELS["committee"]()), Explanations()
     run.learn(*quadrants(80))
     copy, taken = run.followed(*quadrants(50, 1))
     whys.replay(copy, taken, member_0)
@@ -184,7 +184,7 @@ def test_labels_that_come_later_are_learned_before_the_copy_or_end_the_sequel() 
 
 
 def test_another_model_explains_nothing() -> None:
-    run, whys = Run(MODELS["sapl"]()), Whys()
+    run, whys = Run(MODELS["sapl"]()), Explanations()
     run.learn(*quadrants(80))
     _, taken = run.followed(*quadrants(20, 1))
     other = Run(MODELS["sapl"]())
@@ -194,7 +194,7 @@ def test_another_model_explains_nothing() -> None:
 
 
 def test_right_and_wrong_answers_are_shown_and_the_newest_come_first() -> None:
-    run, whys = Run(MODELS["sapl"]()), Whys()
+    run, whys = Run(MODELS["sapl"]()), Explanations()
     run.learn(*quadrants(300))
     for seed in range(1, 12):
         copy, taken = run.followed(*quadrants(40, seed))
@@ -214,7 +214,7 @@ def test_right_and_wrong_answers_are_shown_and_the_newest_come_first() -> None:
 
 
 def test_each_is_explained_once() -> None:
-    run, whys = Run(MODELS["sapl"]()), Whys()
+    run, whys = Run(MODELS["sapl"]()), Explanations()
     run.learn(*quadrants(100))
     copy, taken = run.followed(*quadrants(6, 1))
     again = restored(copied(copy))
@@ -226,7 +226,7 @@ def test_each_is_explained_once() -> None:
 
 
 def test_what_was_refused_or_not_answered_is_left_out() -> None:
-    run, whys = Run(MODELS["sapl"]()), Whys()
+    run, whys = Run(MODELS["sapl"]()), Explanations()
     run.learn(*quadrants(50))
     copy, taken = run.followed(*quadrants(6, 1))
     batch, answers, before = taken[0]
@@ -244,7 +244,7 @@ def test_what_was_refused_or_not_answered_is_left_out() -> None:
 
 
 def test_a_record_that_is_shown_is_kept_whole() -> None:
-    run, whys = Run(MODELS["sapl"]()), Whys()
+    run, whys = Run(MODELS["sapl"]()), Explanations()
     run.learn(*quadrants(100, 0, 60))
     copy, taken = run.followed(*quadrants(10, 1, 60))
     whys.replay(copy, taken, member_0)
