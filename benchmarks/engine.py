@@ -15,7 +15,7 @@ import peers
 import results
 
 from stream_llsvm import Engine
-from stream_llsvm.connectors.file.source import FileSource
+from stream_llsvm.connectors import FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 
 FEATURES = 22

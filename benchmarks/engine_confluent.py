@@ -17,10 +17,9 @@ import results
 import timing
 
 from stream_llsvm import Engine
+from stream_llsvm.connectors import KafkaSource, message_codec
 from stream_llsvm.connectors.base import Batch, Position, Source
 from stream_llsvm.connectors.codec import Places
-from stream_llsvm.connectors.kafka.source import KafkaSource
-from stream_llsvm.connectors.message_codec import message_codec
 
 ROUNDS = 5
 

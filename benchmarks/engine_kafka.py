@@ -32,9 +32,7 @@ import timing
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for tools/
 
 from stream_llsvm import Engine
-from stream_llsvm.connectors.kafka.sink import KafkaSink
-from stream_llsvm.connectors.kafka.source import KafkaSource
-from stream_llsvm.connectors.message_codec import message_codec
+from stream_llsvm.connectors import KafkaSink, KafkaSource, message_codec
 
 ROUNDS = 3
 RATE = 1_000

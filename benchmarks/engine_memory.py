@@ -14,8 +14,7 @@ import results
 import timing
 
 from stream_llsvm import Engine
-from stream_llsvm.connectors.file.sink import FileSink
-from stream_llsvm.connectors.file.source import FileSource
+from stream_llsvm.connectors import FileSink, FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.watchers import Watcher
 

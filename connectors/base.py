@@ -117,7 +117,11 @@ class SinkError(Exception):
 
 
 class Source(Protocol):
-    """Where records come from."""
+    """Where records come from.
+
+    One that cannot go back to a position has an attribute ``seekable`` that is false; `seek` is
+    then never called, and a run that is continued goes on with whatever comes next.
+    """
 
     @property
     def name(self) -> str:
@@ -150,6 +154,11 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def seekable(source: object) -> bool:
+    """Return whether a source can go back to a position that it gave."""
+    return bool(getattr(source, "seekable", True))
 
 
 @runtime_checkable
@@ -250,6 +259,19 @@ class TransactionalSink(Sink, Protocol):
 def transactional(sink: object) -> TransactionalSink | None:
     """Return the sink if it shows what was written only with a commit, else None."""
     return sink if isinstance(sink, TransactionalSink) and sink.transactional else None
+
+
+class RecordWriter(Protocol):
+    """Where records go as bytes, for others to read."""
+
+    def send(self, key: Any, value: bytes) -> None:
+        """Take a record, and the key that it is found by."""
+
+    def push(self) -> None:
+        """Let others see what was taken, and raise SinkError if something went wrong."""
+
+    def close(self) -> None:
+        """Push, and let go of files and connections."""
 
 
 class DeadLetters(Protocol):

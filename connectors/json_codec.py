@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import orjson
 
+from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected
 from stream_llsvm.connectors.codec import (
     Codec,
     Columns,
     Quick,
     Record,
+    fill,
     plain,
 )
 from stream_llsvm.connectors.flat.gather import ODD
@@ -78,6 +80,30 @@ class ObjectCodec(Codec):
         read = self.values.number if self.numeric else self.values.anything
         x, unread = self.values.row(features, read)
         return Record(x, plain(label, "label", "label"), plain(key, "key", "key"), unread)
+
+    def decode_objects(
+        self, objects: Sequence[Mapping[str, Any]], places: Sequence[Place], position: Position
+    ) -> Batch:
+        """Read records that are objects already, as `decode` reads bytes."""
+        batch = Batch([], places, position)
+        records, kept = [], []
+        for i, fields in enumerate(objects):
+            try:
+                record = self.record(dict(fields))
+            except Bad as bad:
+                raw = json.dumps(fields, default=repr).encode()
+                batch.rejected.append(Rejected(places[i], bad.reason, bad.detail, raw))
+                unread = bad.fields
+            else:
+                records.append(record)
+                kept.append(places[i])
+                unread = record.unread
+            batch.bad_fields += [BadField(places[i], *one) for one in unread]
+        batch.places = kept
+        fill(batch, [records], self.numeric)
+        if self.key is None:
+            batch.keys = None
+        return batch
 
     def fast(self, raws: Sequence[bytes]) -> Columns | None:
         """Read objects at once that have the same fields in the same order, all numbers."""

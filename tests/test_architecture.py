@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reference": {"frames", "kernels", "learners", "optimum"},
     "sklearn": {"explain", "extras", "frames", "learners", "model_file"},
     "engine": {"connectors", "kernels", "labels", "learners", "model_file", "version"},
-    "connectors": {"extras", "kernels", "values"},
+    "connectors": {"extras", "kernels", "options", "values"},
     "dashboard": {
         "anchor_table",
         "compiling",

@@ -14,7 +14,7 @@ import numpy as np
 
 import stream_llsvm
 from stream_llsvm import Engine
-from stream_llsvm.connectors.file.source import FileSource
+from stream_llsvm.connectors import FileSource
 from stream_llsvm.connectors.flat.message_sets import COLUMNS, locate
 
 RECORDS = 2_000  # several blocks: not all of the first is read by compiled loops

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from stream_llsvm.connectors.base import SinkError
 from stream_llsvm.connectors.ownership import InUseError, Ownership, locked
@@ -234,3 +235,29 @@ def _whole_lines(path: Path) -> int:
                 return start + found + 1
             end = start
     return 0
+
+
+class LineRecords:
+    """A `RecordWriter` to a file: a line each, without the keys.
+
+    Parameters
+    ----------
+    path
+        The file that is written to.
+
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = LineWriter(path, max_bytes=10**15)
+
+    def send(self, key: Any, value: bytes) -> None:
+        """Write a line."""
+        self._file.write_lines([value])
+
+    def push(self) -> None:
+        """Let others see what was written."""
+        self._file._file.flush()
+
+    def close(self) -> None:
+        """Finish."""
+        self._file.close()

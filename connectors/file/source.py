@@ -135,6 +135,11 @@ class FileSource:
         self._position: Position = {"file": 0, "path": self.paths[0]}
 
     @property
+    def seekable(self) -> bool:
+        """Whether it can go back to a position: what came from standard input cannot."""
+        return self.paths != ["-"]
+
+    @property
     def name(self) -> str:
         """The first file, and how many more there are."""
         more = len(self.paths) - 1

@@ -1,9 +1,12 @@
-"""Unpack what brokers send, many times faster than kafka-python does by itself.
+"""Private parts of kafka-python's consumer: a faster way to unpack what brokers send, and metadata.
 
 kafka-python makes one object of a message after another, with a call for each of its numbers. Here
 a compiled loop finds where in the bytes of a batch its messages lie, finds the same faults, and
 that is what a poll returns: `Messages`, of which objects are made only when asked for. Which
 messages are whole, committed, or marks of transactions is still decided by kafka-python.
+
+All that is private of the consumer is used here and nowhere else. `missing` says what a release
+lacks; records are then read by kafka-python's own loop, at a fifth of the speed.
 """
 
 from __future__ import annotations
@@ -60,19 +63,53 @@ class Taken:
         return iter(self._pieces)
 
 
+def metadata_of(consumer: Any) -> Any:
+    """Return what the consumer knows of topics and brokers; it shows that in no other way."""
+    return consumer._cluster
+
+
+def missing(fetcher: Any = None) -> str:
+    """Return what of kafka-python's consumer is not as it has to be; nothing if all is.
+
+    Parameters
+    ----------
+    fetcher
+        What its consumer fetches with; its class if None.
+
+    """
+    if fetcher is None:
+        from kafka.consumer.fetcher import Fetcher
+
+        fetcher = Fetcher
+
+    slow = getattr(fetcher, "PartitionRecords", None)
+    if slow is None:
+        return "Fetcher has no PartitionRecords"
+    for name in _NEEDED:
+        if not hasattr(slow, name):
+            return f"PartitionRecords has no {name}"
+    code = getattr(getattr(fetcher, "_append", None), "__code__", None)
+    if code is None:
+        return "Fetcher has no _append"
+    if more := set(code.co_names) - _APPENDING:
+        return f"Fetcher._append does something with {min(more)}"
+    return ""
+
+
 def quicken(consumer: Any) -> bool:
     """Let a consumer of kafka-python's unpack its records faster.
 
     Returns False, and changes nothing, if this is a kafka-python that is made differently inside.
     """
     fetcher: Any = getattr(consumer, "_fetcher", None)
-    slow = getattr(fetcher, "PartitionRecords", None)
-    appending = getattr(getattr(fetcher, "_append", None), "__code__", None)
-    known = appending is not None and set(appending.co_names) <= _APPENDING
-    if not known or slow is None or not all(hasattr(slow, name) for name in _NEEDED):
-        log.info("this kafka-python is not known; its own, slower way to unpack records is used")
+    lacking = missing(fetcher) if fetcher is not None else "KafkaConsumer has no _fetcher"
+    if lacking:
+        log.warning(
+            "this kafka-python is not known (%s): records are unpacked by its own loop, which is "
+            "slower; kafka-python>=3.0,<3.1 is", lacking,
+        )  # fmt: skip
         return False
-    fetcher.PartitionRecords = _quick(slow)
+    fetcher.PartitionRecords = _quick(fetcher.PartitionRecords)
     return True
 
 

@@ -8,7 +8,13 @@ from typing import Any
 
 from stream_llsvm.connectors.base import SinkError
 from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings, wait_for_topics
-from stream_llsvm.connectors.kafka.fast_write import Bundles, Message
+from stream_llsvm.connectors.kafka.fast_write import (
+    Bundles,
+    Message,
+    force_close,
+    metadata_of,
+    partition_of,
+)
 
 #: Messages handed over and not acknowledged before a flush: kafka-python sets no limit itself.
 MOST_OPEN = 20_000
@@ -37,8 +43,7 @@ class Sender:
         deadline = time.monotonic() + self.settings.connect_timeout
         try:
             producer = self.settings.connect(self._make)
-            # kafka-python shows its metadata in no other way
-            trouble = wait_for_topics(producer._metadata, [self.topic], deadline)
+            trouble = wait_for_topics(metadata_of(producer), [self.topic], deadline)
         except KafkaTroubleError as error:
             raise SinkError(str(error)) from None
         if trouble is not None:
@@ -74,13 +79,13 @@ class Sender:
         if any(len(k or b"") + len(v) + len(h) > longest for k, v, h in messages):
             return False
         places: dict[int, list[Message]] = {}
-        only = producer._metadata.partitions_for_topic(self.topic)
+        only = metadata_of(producer).partitions_for_topic(self.topic)
         if only is not None and len(only) == 1:
             places[min(only)] = list(messages)
         else:
             for one in messages:
                 key, value, _ = one
-                part = producer._partition(self.topic, None, key, value, key, value)
+                part = partition_of(producer, self.topic, key, value)
                 places.setdefault(part, []).append(one)
         for part, mine in places.items():
             bundles.send(self.topic, part, mine)
@@ -118,7 +123,7 @@ class Sender:
             try:
                 producer.close(timeout=0)
             except KafkaError:  # something is unsent; close() has left the thread at work
-                producer._sender.force_close()
+                force_close(producer)
 
     @property
     def where(self) -> str:

@@ -14,19 +14,19 @@ from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.formats import message_codec
 from stream_llsvm.connectors.kafka.client import (
     KafkaTroubleError,
     Settings,
     wait_for_topics,
 )
-from stream_llsvm.connectors.kafka.fast_read import quicken
+from stream_llsvm.connectors.kafka.fast_read import metadata_of, quicken
 from stream_llsvm.connectors.kafka.fetch_buffer import FetchBuffer
 from stream_llsvm.connectors.kafka.group import GroupDisplay
 from stream_llsvm.connectors.kafka.messages import Messages
 from stream_llsvm.connectors.kafka.positions import LostDataError, Positions, as_position
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
 from stream_llsvm.connectors.kafka.topics import Topics
-from stream_llsvm.connectors.message_codec import message_codec
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -240,7 +240,7 @@ class KafkaSource:
         deadline = time.monotonic() + self._settings.connect_timeout
         try:
             consumer = self._settings.connect(self._make)
-            cluster = consumer._cluster  # kafka-python shows its metadata in no other way
+            cluster = metadata_of(consumer)
             trouble = wait_for_topics(cluster, self._topics.names, deadline)
         except KafkaTroubleError as error:
             raise SourceError(str(error)) from None

@@ -10,8 +10,8 @@ import numpy as np
 from stream_llsvm.connectors.base import Batch, Position
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.flat.spans import Spans
+from stream_llsvm.connectors.formats import text_or_bytes
 from stream_llsvm.connectors.kafka.messages import MessagePlaces, Messages
-from stream_llsvm.connectors.message_codec import text_or_bytes
 
 
 class MessageBatches:

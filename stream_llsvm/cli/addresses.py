@@ -1,55 +1,31 @@
-"""Where records come from and go to, as users write it: a path, or ``kafka://host:port/topic``."""
+"""Addresses as users write them: of records, by their connectors, and of the page."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TypeVar
 
-from stream_llsvm.cli.errors import MistakeError
+from stream_llsvm.cli.errors import MistakeError, one_line
+from stream_llsvm.connectors.registry import Connector, connector_of
 
-_KAFKA = "kafka://"
+_Made = TypeVar("_Made")
+
 _LAST_PORT = 65_535
 
 
-class Topics(NamedTuple):
-    """Topics of a Kafka cluster."""
-
-    servers: str
-    topics: list[str]
+def connector_for(address: str) -> Connector:
+    """Return what reads and writes an address; MistakeError if nothing does."""
+    return made(lambda: connector_of(address))
 
 
-def topics_of(address: str) -> Topics | None:
-    """Return the servers and topics of a Kafka address, None if it is a path.
+def made(make: Callable[[], _Made]) -> _Made:
+    """Return what is made; what is wrong with what the user asked for is a MistakeError."""
+    from stream_llsvm.connectors.base import SinkError, SourceError
 
-    Examples
-    --------
-    >>> topics_of("kafka://a:9092,b:9092/wind,rain")
-    Topics(servers='a:9092,b:9092', topics=['wind', 'rain'])
-    >>> topics_of("wind.csv") is None
-    True
-
-    """
-    if not address.lower().startswith(_KAFKA):
-        scheme, found, _ = address.partition("://")
-        if found:
-            raise MistakeError(
-                f"{address}: {scheme}:// is not known; write a path, or kafka://host:port/topic"
-            )
-        return None
-    servers, _, path = address[len(_KAFKA) :].partition("/")
-    topics = [topic for topic in path.split(",") if topic]
-    if not servers or not topics or "/" in path:
-        raise MistakeError(
-            f"{address}: write the broker and the topic, as in kafka://localhost:9092/topic"
-        )
-    return Topics(servers, topics)
-
-
-def topic_of(address: str) -> Topics | None:
-    """Return the same, of an address that may name one topic only."""
-    found = topics_of(address)
-    if found is not None and len(found.topics) > 1:
-        raise MistakeError(f"{address}: results go to one topic, not to {len(found.topics)}")
-    return found
+    try:
+        return make()
+    except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
+        raise MistakeError(one_line(error)) from None
 
 
 def host_and_port(address: str) -> tuple[str | None, int]:

@@ -2,147 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from stream_llsvm.cli import models
-from stream_llsvm.cli.addresses import Topics, topic_of, topics_of
+from stream_llsvm.cli.addresses import connector_for, made
 from stream_llsvm.cli.checks import check_columns, check_folder_place
 from stream_llsvm.cli.errors import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
+from stream_llsvm.connectors.options import Key
+from stream_llsvm.connectors.registry import FIELDS
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.model_file import ModelFileError
 
-_Made = TypeVar("_Made")
-_PATIENCE = 15.0  # seconds for a broker to answer at the start
-_UNBOUNDED = 10**15
-# What the section says that is no option of a source.
-_NOT_OPTIONS = ("from", "message", "connect_timeout", "partitions")
 _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)
 
 
 def make_source(given: Mapping[str, Any]) -> Source:
-    """Return the source that a section asks for, connected if it is Kafka."""
+    """Return the source that a section asks for, connected."""
     addresses = given["from"]
-    where = topics_of(addresses[0])
-    if where is None:
-        for path in addresses:
-            check_columns(path, given)
-        return _made(lambda: _files(addresses, given))
-    return _made(lambda: _kafka(where.topics, where.servers, given))
-
-
-def _options(given: Mapping[str, Any], only: Collection[str]) -> dict[str, Any]:
-    """Return what was given for both kinds of source (""), for files, or for Kafka."""
-    return {
-        name: given[name]
-        for name, key in SECTIONS["source"].items()
-        if key.only in only and name in given and name not in _NOT_OPTIONS
-    }
-
-
-def _files(paths: list[str], given: Mapping[str, Any]) -> Source:
-    from stream_llsvm.connectors.file.source import FileSource
-
-    return FileSource(paths, **_options(given, ("", "file")))
-
-
-def _kafka(topics: list[str], servers: str, given: Mapping[str, Any]) -> Source:
-    from stream_llsvm.connectors.kafka.source import KafkaSource
-    from stream_llsvm.connectors.message_codec import message_codec
-
-    source = KafkaSource(
-        dict.fromkeys(topics, given.get("partitions")),
-        servers,
-        codec=message_codec(given.get("message", "json"), **_options(given, ("",))),
-        connect_timeout=given.get("connect_timeout", _PATIENCE),
-        **_options(given, ("kafka",)),
-    )
-    source.seek(source.position)  # which connects, or says why it cannot
-    return source
+    connector = connector_for(addresses[0])
+    for address in addresses:
+        check_columns(address, given)
+    known = (*FIELDS, *connector.source_options, "numeric")
+    options = {name: given[name] for name in known if name in given}
+    return made(lambda: connector.source(addresses, options))
 
 
 def make_sink(given: Mapping[str, Any]) -> Sink:
-    """Return the sink that a section asks for."""
-    if given["to"] == "-":
-        from stream_llsvm.connectors.file.stdout_sink import StandardOutput
-
-        return StandardOutput()
-    where = topic_of(given["to"])
-    if where is None:
-        from stream_llsvm.connectors.file.sink import FileSink
-
-        return _made(lambda: FileSink(_in_a_folder(given["to"]), **_rotation(given)))
-    from stream_llsvm.connectors.kafka.sink import KafkaSink
-
-    _make_topic(where, given)
-    sink = _made(lambda: KafkaSink(where.topics[0], where.servers, **_connection(given)))
-    _made(sink.connect)
-    return sink
+    """Return the sink that a section asks for, connected."""
+    to, connector = given["to"], connector_for(given["to"])
+    return made(lambda: connector.sink(to, _options(given, connector.sink_options)))
 
 
 def make_dead_letters(given: Mapping[str, Any]) -> DeadLetters:
-    """Return the place for rejected records that a section asks for."""
-    if given["to"] == "-":
-        raise MistakeError("--dead-letters: name a file or a topic: predictions may be going to -")
-    where = topic_of(given["to"])
-    if where is None:
-        from stream_llsvm.connectors.file.sink import FileDeadLetters
-
-        return _made(lambda: FileDeadLetters(_in_a_folder(given["to"]), **_rotation(given)))
-    from stream_llsvm.connectors.kafka.sink import KafkaDeadLetters
-
-    _make_topic(where, given)
-    letters = _made(lambda: KafkaDeadLetters(where.topics[0], where.servers, **_connection(given)))
-    _made(letters.connect)
-    return letters
+    """Return the place for rejected records that a section asks for, connected."""
+    to, connector = given["to"], connector_for(given["to"])
+    return made(lambda: connector.dead_letters(to, _options(given, connector.dead_letter_options)))
 
 
-def _make_topic(where: Topics, given: Mapping[str, Any]) -> None:
-    if given.get("make_topic"):
-        from stream_llsvm.cli.topics import make_topic
-        from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings
-
-        timeout = given.get("connect_timeout", _PATIENCE)
-        try:
-            make_topic(Settings(where.servers, given.get("options"), timeout), where.topics[0])
-        except (KafkaTroubleError, ImportError, ValueError) as error:
-            raise MistakeError(one_line(error)) from None
-
-
-def _in_a_folder(path: str) -> str:
-    """Return the path, after making its folder."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _rotation(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "max_bytes": given.get("max_bytes", _UNBOUNDED),
-        "keep": given.get("keep", 5),
-        "on_lost": given.get("on_lost_output", "stop"),
-    }
-
-
-def _connection(given: Mapping[str, Any]) -> dict[str, Any]:
-    timeout = given.get("connect_timeout", _PATIENCE)
-    more = {key: given[key] for key in ("transactional_id",) if key in given}
-    return {"options": given.get("options"), "connect_timeout": timeout, **more}
-
-
-def _made(make: Callable[[], _Made]) -> _Made:
-    """Return what is made; what is wrong with what the user asked for is a MistakeError."""
-    try:
-        return make()
-    except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
-        raise MistakeError(one_line(error)) from None
+def _options(given: Mapping[str, Any], known: Mapping[str, Key]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in known}
 
 
 def make_model(settings: Settings) -> Any:

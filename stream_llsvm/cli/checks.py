@@ -11,38 +11,36 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from stream_llsvm.cli.addresses import topics_of
 from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
 from stream_llsvm.connectors.base import SourceError
+from stream_llsvm.connectors.registry import connector_of
 from stream_llsvm.connectors.selection import Selection
 from stream_llsvm.connectors.values import Values
 
-_LOOKED_AT = 100
-_SHAPE = ("format", "names", "delimiter", "encoding", "missing", "decimal")
 _DELIMITERS = ";\t|"
 
 
-def first_records(path: str, given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the first records of a file as they are, labels and all."""
-    from stream_llsvm.connectors.file.source import FileSource
-
-    if not os.path.exists(path):
+def first_records(address: str, given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the first records as they are, labels and all; None if they cannot be looked at."""
+    try:
+        return connector_of(address).first_records(address, given)
+    except FileNotFoundError as error:
+        path = str(error)
         folder = os.path.dirname(path) or "."
         names = os.listdir(folder) if os.path.isdir(folder) else []
         like = nearest(os.path.basename(path), names)
         hint = f"; did you mean {os.path.join(os.path.dirname(path), like)}?" if like else ""
-        raise MistakeError(f"{path}: there is no such file{hint}")
-    format_of_file(path, given)
-    options = {key: given[key] for key in _SHAPE if key in given}
-    try:
-        source = FileSource(path, numeric=False, **options)
-        try:
-            batch = source.poll(_LOOKED_AT, 1.0)
-        finally:
-            source.close()
+        raise MistakeError(f"{path}: there is no such file{hint}") from None
     except (ValueError, ImportError, SourceError, OSError) as error:
         raise MistakeError(one_line(error)) from None
-    return [] if batch is None else [batch.record(i) for i in range(len(batch))]
+
+
+def has_own_labels(address: str, given: Mapping[str, Any]) -> bool:
+    """Whether the format says where the label is, so that it needs no name."""
+    try:
+        return connector_of(address).has_own_labels(address, given)
+    except ValueError as error:
+        raise MistakeError(one_line(error)) from None
 
 
 def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -52,12 +50,9 @@ def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def check_columns(path: str, given: Mapping[str, Any]) -> None:
     """Raise MistakeError if a column is not there, or is text that nobody asked to leave out."""
-    format_of_file(path, given)
-    if path == "-" or (given.get("follow") and not os.path.exists(path)):
-        return  # nothing can be looked at beforehand
-    records = first_records(path, given)
+    records = first_records(path, given) or []
     names = column_names(records)
-    if not names or is_svmlight(path, given):
+    if not names or has_own_labels(path, given):
         return
     ignored, features = given.get("ignore", []), given.get("features")
     asked = {"label": given.get("label"), "key": given.get("key")}
@@ -113,25 +108,6 @@ def _is_number(name: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def format_of_file(path: str, given: Mapping[str, Any]) -> str:
-    """Return a file's format; MistakeError if neither its name nor the user tells."""
-    from stream_llsvm.connectors.file.source import format_of
-
-    if os.path.isdir(path):
-        raise MistakeError(f"{path} is a folder: name a file in it")
-    try:
-        return format_of(path, given.get("format", "auto"))
-    except ValueError:
-        raise MistakeError(
-            f"{path}: which format does it have? Give --format csv, jsonl, svmlight or parquet"
-        ) from None
-
-
-def is_svmlight(path: str, given: Mapping[str, Any]) -> bool:
-    """Whether the label is where the format says, and has no name."""
-    return format_of_file(path, given) == "svmlight"
 
 
 def _decimals(shown: str) -> str:
@@ -193,13 +169,8 @@ def check_apart(flag: str, path: str, read: Iterable[str]) -> None:
 
 
 def places_of(address: str) -> set[str]:
-    """Return the file, or the topics, of an address; equal if they are one and the same.
-
-    Nothing, if several may use it: standard input, a device.
-    """
-    topics = topics_of(address)
-    if topics is not None:
-        return {f"{topics.servers}/{topic}" for topic in topics.topics}
-    if address == "-" or (Path(address).exists() and not Path(address).is_file()):
-        return set()
-    return {os.path.realpath(address)}
+    """Return the file, or the topics, of an address; equal if they are one and the same."""
+    try:
+        return connector_of(address).places(address)
+    except ValueError as error:
+        raise MistakeError(one_line(error)) from None

@@ -80,7 +80,7 @@ def evaluate(
     """
     from rich.console import Console
 
-    from stream_llsvm.cli.checks import check_apart, check_can_write, is_svmlight
+    from stream_llsvm.cli.checks import check_apart, check_can_write, has_own_labels
     from stream_llsvm.cli.tables import print_json, print_models
     from stream_llsvm.cli.whole_file import look_through
     from stream_llsvm.connectors.base import SourceError
@@ -91,7 +91,7 @@ def evaluate(
         check_can_write("--report", report)
         check_apart("--report", report, [data])
     options = dict(given) | {"from": [data]}
-    if "label" not in options and not is_svmlight(data, given):
+    if "label" not in options and not has_own_labels(data, given):
         raise MistakeError("say which column is the label: --label name")
     contents, rows, code = look_through(options, max_records), list[dict[str, Any]](), 0
     if missing := contents.what_is_missing():

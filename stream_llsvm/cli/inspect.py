@@ -120,14 +120,11 @@ def _stands(position: dict[str, Any] | None) -> str:
     """Return in words where a source stood."""
     if not position:
         return "at the beginning"
-    if "path" in position:
-        for unit in ("line", "record", "row"):
-            if type(position.get(unit)) is int:
-                return f"behind {unit} {position[unit]:,} of {position['path']}"
-        return f"at the beginning of {position['path']}"
-    if all(isinstance(parts, dict) for parts in position.values()):
-        offsets = (f"{t}/{p}@{n}" for t, parts in position.items() for p, n in parts.items())
-        return f"before {listed(offsets)}"
+    from stream_llsvm.connectors.registry import describe
+
+    known = describe(position)
+    if known is not None:
+        return known
     return listed(f"{name} {value}" for name, value in position.items())
 
 

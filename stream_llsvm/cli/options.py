@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar
 from typer import Argument, Option
 
 from stream_llsvm.cli.errors import MistakeError
-from stream_llsvm.cli.kinds import Kind
-from stream_llsvm.cli.schema import SECTIONS, Key
+from stream_llsvm.cli.schema import SECTIONS
+from stream_llsvm.connectors.options import Key, Kind
 
 _AFTER = "max_records"  # the flags that are made stand before it in --help
 
@@ -22,7 +22,7 @@ Complete = Callable[[str], list[str]]
 FILE_COLUMNS = frozenset(
     name
     for name, key in SECTIONS["source"].items()
-    if key.flag and key.only in ("", "file") and name not in ("from", "follow")
+    if key.flag and (not key.only or "file" in key.only) and name not in ("from", "follow")
 )
 DATA = Annotated[str, Argument(metavar="FILE", help="A file of records.")]
 SAVED = Annotated[

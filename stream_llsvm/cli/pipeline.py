@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from stream_llsvm.cli.addresses import topic_of, topics_of
 from stream_llsvm.cli.checks import places_of
 from stream_llsvm.cli.errors import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import check_model
-from stream_llsvm.cli.schema import NEEDED, SECTIONS, Key, places
+from stream_llsvm.cli.schema import NEEDED, SECTIONS, places
+from stream_llsvm.connectors.options import Key
+from stream_llsvm.connectors.registry import Connector, connector, connector_of, scheme_of
 
 Settings = dict[str, dict[str, Any]]
 
@@ -69,7 +70,7 @@ class Pipeline:
             for section, key in places(flag):
                 there, rule = self.settings.get(section, {}), SECTIONS[section][key]
                 value = None if given[flag] is None else rule.kind.parse(given[flag])
-                if not several or (there and rule.only in ("", _kind(there))):
+                if not several or (there and (not rule.only or _scheme(there) in rule.only)):
                     self.flag(flag, section, key, value)
 
     def where(self, section: str, key: str = "") -> str:
@@ -112,12 +113,14 @@ class Pipeline:
             return
         keys = SECTIONS[section]
         options = {key: value for key, value in given.items() if key not in keys}
-        kind = _kind(given)
+        scheme = _scheme(given)
+        known = scheme or "file"
         for key, value in given.items():
             if key in keys:
-                self._check_value(section, key, keys[key], value, kind, given)
+                self._check_value(section, key, keys[key], value, scheme, given)
             elif section != "model":
-                self.add(section, key, unknown("key", key, keys))
+                fitting = [k for k, one in keys.items() if not one.only or known in one.only]
+                self.add(section, key, unknown("key", key, fitting))
         for key, rule in keys.items():
             if rule.needed and key not in given:
                 self._miss(section, key, rule)
@@ -152,47 +155,58 @@ class Pipeline:
     def _check_labels(self, given: dict[str, Any]) -> None:
         """Note if no record would ever get its label."""
         late = "labels" in self.settings
-        if late and "key" not in given and _kind(given) == "file":
+        found = _connector(given)
+        if found is None:
+            return  # which is said of where records come from
+        if late and "key" not in given and not found.has_own_keys:
             self.add("source", "key", "key is missing: by what do late labels find their records?")
         if "group" in given and "checkpoints" not in self.settings:
             self.add("source", "group", "it shows what checkpoints hold: give --checkpoints too")
-        if not late and "label" not in given and not _has_own_labels(given):
+        if not late and "label" not in given and not found.has_own_labels(_first(given), given):
             self.add("source", "label", "label is missing: which column is it? (--label)")
 
     def _check_value(
-        self, section: str, key: str, rule: Key, value: Any, kind: str, given: dict[str, Any]
+        self, section: str, key: str, rule: Key, value: Any, scheme: str, given: dict[str, Any]
     ) -> None:
-        if rule.only and kind and rule.only != kind:
-            is_for = "files" if rule.only == "file" else "Kafka"
-            self.add(section, key, f"it is for {is_for} only")
+        if rule.only and scheme and scheme not in rule.only:
+            titles = " and ".join(connector(one).title for one in rule.only)
+            self.add(section, key, f"it is for {titles} only")
             return
         try:
             given[key] = rule.kind.check(key, value)
             if key == "from":
-                several = [topics_of(address) for address in given[key]]
-                if len(several) > 1 and any(several):
-                    raise ValueError("give one Kafka address, with commas between its topics")
+                _check_addresses(given[key])
             elif key == "to":
-                topic_of(value)
+                connector_of(value).check_sink(value)
         except (ValueError, MistakeError) as error:
             self.add(section, key, str(error))
 
 
-def _has_own_labels(given: Mapping[str, Any]) -> bool:
-    """Whether the format says where the label is, so that it needs no name."""
-    files = given.get("from")
-    first = str(files[0] if isinstance(files, list) and files else files)
-    stem = first.lower().removesuffix(".gz").removesuffix(".zst")
-    return given.get("format") == "svmlight" or stem.endswith((".svmlight", ".libsvm", ".svm"))
+def _check_addresses(addresses: list[str]) -> None:
+    """Raise ValueError if these are not the addresses of one source."""
+    if len({scheme_of(one) for one in addresses}) > 1:
+        raise ValueError("give addresses of one kind")
+    connector_of(addresses[0]).check_source(addresses)
 
 
-def _kind(given: Mapping[str, Any]) -> str:
-    """Return whether a section's records are in files or in Kafka, nothing if it has none."""
+def _first(given: Mapping[str, Any]) -> str:
+    """Return a section's first address, nothing if it has none."""
     address = given.get("from", given.get("to"))
     first = address[0] if isinstance(address, list) and address else address
-    if not isinstance(first, str):
-        return ""
-    return "kafka" if first.lower().startswith("kafka://") else "file"
+    return first if isinstance(first, str) else ""
+
+
+def _scheme(given: Mapping[str, Any]) -> str:
+    """Return the scheme of a section's first address, nothing if it has none."""
+    return scheme_of(_first(given)) if _first(given) else ""
+
+
+def _connector(given: Mapping[str, Any]) -> Connector | None:
+    """Return the connector of a section's first address, None if there is none."""
+    try:
+        return connector_of(_first(given))
+    except ValueError:
+        return None
 
 
 def lines_of(text: str) -> dict[tuple[str, ...], int]:

@@ -117,12 +117,13 @@ def predict(
 
 def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return which columns are to be left out: those that the model does not know."""
-    from stream_llsvm.cli.checks import column_names, first_records, is_svmlight
+    from stream_llsvm.cli.checks import column_names, first_records, has_own_labels
 
-    if data == "-" or is_svmlight(data, given):
+    records = first_records(data, given)
+    if records is None or has_own_labels(data, given):
         return {}
     ignored = given.get("ignore", [])
-    names = [name for name in column_names(first_records(data, given)) if name not in ignored]
+    names = [name for name in column_names(records) if name not in ignored]
     known = set(features)
     absent = [name for name in features if name not in names]
     if names and len(absent) == len(features):

@@ -14,7 +14,6 @@ import typer
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.kinds import one_of
 from stream_llsvm.cli.options import (
     JSON,
     MAX_RECORDS,
@@ -23,8 +22,8 @@ from stream_llsvm.cli.options import (
     values_of,
     with_flags,
 )
-from stream_llsvm.cli.schema import Key
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
+from stream_llsvm.connectors.options import Key, one_of
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

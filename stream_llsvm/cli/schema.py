@@ -1,139 +1,54 @@
 """What a pipeline may say: its sections, their keys, what each may be, and the flag that says it.
 
-This is the only place where an option of a pipeline is declared: files are checked by it, and the
-flags of the commands, with their help and their shell completion, are made of it (`options`).
+This is the only place where an option of a pipeline is declared, but for those of connectors, which
+declare their own: files are checked by it, and the flags of the commands, with their help and their
+shell completion, are made of it (`options`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
-from stream_llsvm.cli.kinds import (
-    COLUMN,
-    COLUMNS,
+from stream_llsvm.connectors.options import (
     FILE,
     FOLDER,
-    MODEL,
-    NUMBERS,
     PLACE,
     PLACES,
-    SECRET,
     SWITCH,
-    TABLE,
     TEXT,
-    WORDS,
+    Key,
     Kind,
     any_number,
     one_of,
+    text,
     whole_number,
 )
+from stream_llsvm.connectors.registry import FIELDS, connectors, merged
 
 _FOREVER = 1e12
 
 
-class Key(NamedTuple):
-    """A key of a section: what it may be, and the flag that says the same.
-
-    Attributes
-    ----------
-    kind
-        What it may be.
-    flag
-        As in ``--max-batch``; empty if only a file says it.
-    help
-        What it means, in ``--help``.
-    needed
-        Whether a section is nothing without it.
-    only
-        ``"file"`` or ``"kafka"`` if it means nothing to the other.
-
-    """
-
-    kind: Kind
-    flag: str = ""
-    help: str = ""
-    needed: bool = False
-    only: str = ""
+def secret(name: str, value: Any) -> str:
+    """Return value if it is text; it is not shown if it is not."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text")
+    return value
 
 
-_KAFKA = {
-    "options": Key(TABLE, only="kafka"),
-    "connect_timeout": Key(any_number(0.1, 86_400), only="kafka"),
-}
+def _models() -> Iterable[str]:
+    from stream_llsvm.cli.models import short_names
+
+    return short_names()
+
+
+SECRET = Kind(secret)
+MODEL = Kind(text, metavar="MODEL", choices=_models)
+
+_EXAMPLES = ", ".join(one.example for scheme, one in connectors().items() if scheme != "file")
 _READ = {
-    "from": Key(
-        PLACES, "--from", "A file (several: repeat), or kafka://host:port/topic.", needed=True
-    ),
-    "label": Key(COLUMN, "--label", "The column that is the label."),
-    "key": Key(COLUMN, "--key", "The column to join late labels by."),
-    "ignore": Key(COLUMNS, "--ignore", "Columns that are no features: a,b."),
-    "features": Key(COLUMNS, "--features", "The only columns that are features: a,b."),
-    "format": Key(
-        one_of("auto", "csv", "jsonl", "svmlight", "parquet"),
-        "--format",
-        "csv, jsonl, svmlight or parquet, if the file's name does not tell.",
-        only="file",
-    ),
-    "names": Key(COLUMNS, "--names", "The columns, if the records do not name them: a,b,y."),
-    "delimiter": Key(
-        TEXT,
-        "--delimiter",
-        "CSV: what stands between two fields, if no comma; tab for a tab.",
-        only="file",
-    ),
-    "encoding": Key(
-        TEXT, "--encoding", "Of a file, if not utf-8: latin-1, utf-16, ...", only="file"
-    ),
-    "missing": Key(
-        WORDS,
-        "--missing",
-        "What stands for a missing value, instead of NA,N/A,null,None,nan,?,-",
-    ),
-    "decimal": Key(one_of(".", ","), "--decimal", "What stands before decimals in text: . or ,"),
-    "on_bad_field": Key(
-        one_of("missing", "reject"),
-        "--on-bad-field",
-        "What becomes of a value that cannot be read: missing (usual), or reject.",
-    ),
-    "follow": Key(SWITCH, "--follow", "Wait for more at the end, like tail.", only="file"),
-    "message": Key(
-        one_of("json", "msgpack", "csv"),
-        "--message",
-        "Kafka: json (usual), msgpack, or csv with --names.",
-        only="kafka",
-    ),
-    "start": Key(one_of("earliest", "latest"), only="kafka"),
-    "isolation": Key(one_of("read_committed", "read_uncommitted"), only="kafka"),
-    "on_lost_data": Key(
-        one_of("stop", "earliest"),
-        "--on-lost-data",
-        "If Kafka deleted what is wanted: stop (usual), or earliest, to go on.",
-        only="kafka",
-    ),
-    "partitions": Key(
-        NUMBERS, "--partitions", "Kafka: read only these of each topic: 0,1.", only="kafka"
-    ),
-    "group": Key(
-        TEXT,
-        "--group",
-        "Kafka: show in this consumer group how far checkpoints have come.",
-        only="kafka",
-    ),
-    **_KAFKA,
-}
-_WRITE = {
-    "max_bytes": Key(whole_number(1_000, 10**15), only="file"),
-    "keep": Key(whole_number(1, 10**6), only="file"),
-    "on_lost_output": Key(
-        one_of("stop", "new"),
-        "--on-lost-output",
-        "If a file that is written to was moved away: stop (usual) or new.",
-        only="file",
-    ),
-    "make_topic": Key(
-        SWITCH, "--make-topics", "Make the topics that are written to, if need be.", only="kafka"
-    ),
-    **_KAFKA,
+    "from": Key(PLACES, "--from", f"A file (several: repeat), or {_EXAMPLES}.", needed=True),
+    **merged(FIELDS, "source"),
 }
 
 SECTIONS: dict[str, dict[str, Key]] = {
@@ -162,12 +77,11 @@ SECTIONS: dict[str, dict[str, Key]] = {
             "Predictions: a .jsonl or .csv file, - or kafka://host:port/topic.",
             needed=True,
         ),
-        **_WRITE,
-        "transactional_id": Key(TEXT, only="kafka"),
+        **merged({}, "sink"),
     },
     "dead_letters": {
         "to": Key(PLACE, "--dead-letters", "Where records go that cannot be read.", needed=True),
-        **_WRITE,
+        **merged({}, "dead_letter"),
     },
     "checkpoints": {
         "folder": Key(

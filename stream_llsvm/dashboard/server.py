@@ -54,7 +54,7 @@ class Dashboard:
     Examples
     --------
     >>> from stream_llsvm import Engine, LLSVMClassifier
-    >>> from stream_llsvm.connectors.list_source import ListSource
+    >>> from stream_llsvm.connectors import ListSource
     >>> from stream_llsvm.dashboard.server import Dashboard
     >>> records = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(500)]
     >>> engine = Engine(ListSource(records, label="y"), LLSVMClassifier())

@@ -22,6 +22,7 @@ from stream_llsvm.connectors.base import (
     Position,
     Sink,
     Source,
+    seekable,
     transactional,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
@@ -84,7 +85,7 @@ class Engine:
     Examples
     --------
     >>> from stream_llsvm import Engine, LLSVMClassifier
-    >>> from stream_llsvm.connectors.list_source import ListSource
+    >>> from stream_llsvm.connectors import ListSource
     >>> records = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(500)]
     >>> engine = Engine(ListSource(records, label="y"), LLSVMClassifier())
     >>> report = engine.run()
@@ -204,8 +205,11 @@ class Engine:
                     if self.checkpoints is not None and time.monotonic() >= due:
                         self.checkpoint()
                         due = time.monotonic() + self.every
+            if not seekable(self.source):  # what was read ahead would not come again
+                for batch in batches.rest():
+                    self._take(batch)
         finally:  # whatever ended it
-            if batches.left:
+            if batches.left and seekable(self.source):
                 self._again_from = begin if self.position is None else self.position
         if not self._stop.is_set():
             # The records have ended; the labels that are there already still belong to them.

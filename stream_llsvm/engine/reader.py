@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Self
 
 from stream_llsvm.connectors.base import Batch, Source
@@ -91,11 +92,22 @@ class ReadAhead:
         except Exception as error:
             self._put(error)
 
+    def rest(self) -> Iterator[Batch]:
+        """Yield what was polled and not handed out, when it has been left without an error."""
+        while not self._ready.empty():
+            item = self._ready.get()
+            self._handed += 1
+            if isinstance(item, Exception):
+                raise item
+            if item is not None:
+                yield item
+        self.left = 0
+
     def _put(self, item: Batch | Exception | None) -> None:
         while not self._done.is_set():
             try:
                 self._room.get(timeout=_IDLE)
             except queue.Empty:
                 continue
-            self._ready.put(item)
-            return
+            break
+        self._ready.put(item)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.connectors.base import Position, Rollback, SourceError, transactional
+from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekable, transactional
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 
 _LATEST = 2.5e11  # seconds: a time that still has a date
+_CANNOT_SEEK = (
+    "cannot be read again from a position: a run that is continued goes on with what comes then. "
+    "What comes while none runs is not learned, nor, after a crash, what came after the last "
+    "checkpoint"
+)
 
 
 class EngineError(Exception):
@@ -107,6 +112,9 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             "checkpoints need one of this package's classifiers: others have no file format that "
             "is safe to read"
         )
+    for source in (engine.source, engine.late.source if engine.late is not None else None):
+        if source is not None and not seekable(source):
+            engine.progress.note("at most once", f"{source.name} {_CANNOT_SEEK}")
     found = _newest(engine, checkpoints)
     if found is None:
         # Even a run that dies before its first checkpoint must know where its outputs began.
@@ -142,12 +150,12 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
 
 def _seek(engine: Engine, contents: Contents) -> None:
     """Bring the sources and what was written to where a checkpoint found them."""
-    if engine.position is not None:
+    if engine.position is not None and seekable(engine.source):
         engine.source.seek(engine.position)
     if engine.late is not None and contents.waiting is not None:
         engine.late.waiting.restore(contents.waiting)
         engine.late.position = contents.late_position
-        if engine.late.position is not None:
+        if engine.late.position is not None and seekable(engine.late.source):
             engine.late.source.seek(engine.late.position)
     for each, written in zip(_outputs(engine), contents.written, strict=True):
         if isinstance(each, Rollback) and written is not None:

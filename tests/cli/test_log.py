@@ -11,9 +11,9 @@ from stream_llsvm.cli import status
 from stream_llsvm.cli.alarms import Alarms
 from stream_llsvm.cli.log import logged, warn
 from stream_llsvm.cli.status import Watch
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.connectors.file.line_writer import LineWriter
-from stream_llsvm.connectors.list_source import ListSource
 from tests.cli.support import wait_for
 from tests.engine.test_engine import rows
 

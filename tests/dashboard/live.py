@@ -14,8 +14,8 @@ import numpy as np
 from river import base
 
 from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.dashboard.server import Dashboard
 
 Rows = list[dict[str, Any]]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream_llsvm import CommitteeClassifier, Engine, LocalSVMClassifier, SAPLClassifier
-from stream_llsvm.connectors.list_source import ListSource
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.dashboard.explanations import Explanations, explained
 from stream_llsvm.dashboard.model_copy import restored
 from stream_llsvm.dashboard.model_view import ModelView

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.connectors.list_source import ListSource
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.dashboard.server import Dashboard, DashboardError
 from stream_llsvm.dashboard.static_files import static_files
 from tests.dashboard.live import Live, live, rows

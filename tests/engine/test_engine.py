@@ -13,8 +13,8 @@ import pytest
 from river import tree
 
 from stream_llsvm import Engine, EngineError, LLSVMClassifier
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
-from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Answers

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm import Engine
-from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
-from stream_llsvm.connectors.file.source import FileSource
-from stream_llsvm.connectors.list_source import ListSource
+from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource, ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
 from tests.engine.test_engine import learned, model, rows, source
@@ -161,7 +159,7 @@ def test_a_damaged_checkpoint_is_replayed_from_the_one_before(tmp_path: Path, da
 FULL = """
 import resource, sys
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.connectors.file.source import FileSource
+from stream_llsvm.connectors import FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 
 data, folder = sys.argv[1:]

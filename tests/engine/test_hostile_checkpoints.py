@@ -17,8 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_llsvm import Engine, LLSVMClassifier, ModelFileError, model_file
-from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
-from stream_llsvm.connectors.file.source import FileSource
+from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource
 from stream_llsvm.engine import CheckpointError, Checkpoints, EngineError, Waiting
 from stream_llsvm.engine.resume import contents_of
 from stream_llsvm.engine.scores import Scores

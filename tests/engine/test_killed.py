@@ -18,8 +18,8 @@ RUN = """
 import sys
 from pathlib import Path
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
-from stream_llsvm.connectors.file.source import FileSource
+from stream_llsvm.connectors import FileDeadLetters, FileSink
+from stream_llsvm.connectors import FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 
 data, folder = Path(sys.argv[1]), Path(sys.argv[2])

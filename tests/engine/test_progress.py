@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.connectors.list_source import ListSource
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Guess, Waiting
 from stream_llsvm.engine.progress import Progress

@@ -54,7 +54,7 @@ def test_what_the_model_refused_counts_as_not_learned() -> None:
 
 
 def test_a_cell_of_a_notebook_may_be_run_twice(tmp_path: Any) -> None:
-    from stream_llsvm.connectors.file.sink import FileSink
+    from stream_llsvm.connectors import FileSink
     from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 
     data, folder, path = rows(100), tmp_path / "kept", tmp_path / "out.jsonl"

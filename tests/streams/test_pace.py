@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stream_llsvm.connectors.list_source import ListSource
+from stream_llsvm.connectors import ListSource
 from stream_llsvm.streams.bananas import MovingBananas
 from stream_llsvm.streams.pace import PacedSource
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm.connectors import FileSource
 from stream_llsvm.connectors.base import Batch, SourceError
-from stream_llsvm.connectors.file.source import FileSource
 from tests.connectors.support import values_of
 
 WRITER = """

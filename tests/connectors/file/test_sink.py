@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stream_llsvm.connectors import FileDeadLetters, FileSink
 from stream_llsvm.connectors.base import DeadLetters, Place, Rejected, Result, Sink, SinkError
 from stream_llsvm.connectors.file.line_writer import LineWriter
-from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
 from stream_llsvm.connectors.predictions import FIELDS
 
 
@@ -196,7 +196,7 @@ def test_flushed_lines_survive_a_crash(path: Path) -> None:
 
 WRITER = """
 import sys
-from stream_llsvm.connectors.file.sink import FileSink
+from stream_llsvm.connectors import FileSink
 try:
     FileSink(sys.argv[1])
 except ValueError as error:

@@ -8,8 +8,8 @@ import uuid
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from stream_llsvm.connectors import KafkaSource
 from stream_llsvm.connectors.base import Batch, Place, Rejected, Result
-from stream_llsvm.connectors.kafka.source import KafkaSource
 
 
 def until(condition: Callable[[], Any], seconds: float = 30.0, what: str = "it") -> Any:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm.connectors import KafkaSource
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings, advertised
 from stream_llsvm.connectors.kafka.diagnosis import diagnose, hosts
-from stream_llsvm.connectors.kafka.source import KafkaSource
 from tests.connectors.kafka.support import Kafka, numbers, read, value
 from tools.kafka_broker import Broker, free_ports
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.connectors.kafka.sink import KafkaSink
-from stream_llsvm.connectors.kafka.source import KafkaSource
-from stream_llsvm.connectors.message_codec import message_codec
+from stream_llsvm.connectors import KafkaSink, KafkaSource, message_codec
 from tests.connectors.kafka.support import Kafka, until, written_place
 
 RECORDS = 12_000
@@ -25,10 +23,10 @@ RUN = """
 import json
 import sys
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.connectors.file.sink import FileDeadLetters
-from stream_llsvm.connectors.kafka.source import KafkaSource
-from stream_llsvm.connectors.kafka.sink import KafkaSink
-from stream_llsvm.connectors.message_codec import message_codec
+from stream_llsvm.connectors import FileDeadLetters
+from stream_llsvm.connectors import KafkaSource
+from stream_llsvm.connectors import KafkaSink
+from stream_llsvm.connectors import message_codec
 from stream_llsvm.engine.checkpoints import Checkpoints
 
 servers, source, target, folder, records = sys.argv[1:]

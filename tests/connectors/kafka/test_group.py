@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors import KafkaSource
 from stream_llsvm.connectors.base import SourceError
-from stream_llsvm.connectors.kafka.source import KafkaSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from tests.cli.support import refused, told
 from tests.connectors.kafka.support import Kafka, numbers, read, until, value

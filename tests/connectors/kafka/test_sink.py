@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_llsvm.connectors import KafkaDeadLetters, KafkaSink, KafkaSource
 from stream_llsvm.connectors.base import Place, Result, SinkError
 from stream_llsvm.connectors.kafka.fast_write import Bundles
-from stream_llsvm.connectors.kafka.sink import KafkaDeadLetters, KafkaSink
-from stream_llsvm.connectors.kafka.source import KafkaSource
 from stream_llsvm.connectors.predictions import as_line
 from tests.connectors.kafka.support import (
     Kafka,

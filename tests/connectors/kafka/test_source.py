@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm.connectors import KafkaSource, message_codec
 from stream_llsvm.connectors.base import Place, Position, SourceError
-from stream_llsvm.connectors.kafka.source import KafkaSource
-from stream_llsvm.connectors.message_codec import message_codec
 from tests.connectors.kafka.support import Kafka, numbers, read, until, value
 
 

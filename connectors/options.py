@@ -1,4 +1,4 @@
-"""Kinds of values: what a flag or a key of a pipeline may be, and how a flag writes it."""
+"""What an option may be, and the flag that says it: connectors and pipelines declare theirs so."""
 
 from __future__ import annotations
 
@@ -33,6 +33,31 @@ class Kind(NamedTuple):
     metavar: str | None = "TEXT"
     choices: Callable[[], Iterable[str]] = tuple
     parse: Callable[[Any], Any] = lambda value: value
+
+
+class Key(NamedTuple):
+    """A key of a section: what it may be, and the flag that says the same.
+
+    Attributes
+    ----------
+    kind
+        What it may be.
+    flag
+        As in ``--max-batch``; empty if only a file says it.
+    help
+        What it means, in ``--help``.
+    needed
+        Whether a section is nothing without it.
+    only
+        The schemes of the connectors that know it; all of them if there are none.
+
+    """
+
+    kind: Kind
+    flag: str = ""
+    help: str = ""
+    needed: bool = False
+    only: tuple[str, ...] = ()
 
 
 def text(name: str, value: Any) -> str:
@@ -92,35 +117,22 @@ def table(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def secret(name: str, value: Any) -> str:
-    """Return value if it is text; it is not shown if it is not."""
-    if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} must be text")
-    return value
-
-
 def one_of(*allowed: str) -> Kind:
-    """Return the kind of a value that is one of these."""
+    """Return the kind of one of these words."""
     return Kind(partial(choice, allowed=allowed), metavar="NAME", choices=lambda: allowed)
 
 
 def whole_number(low: int, high: int) -> Kind:
-    """Return the kind of a whole number in this range."""
+    """Return the kind of a whole number between two."""
     return Kind(partial(whole, low=low, high=high), int, "N")
 
 
 def any_number(low: float, high: float, metavar: str = "NUMBER") -> Kind:
-    """Return the kind of a number in this range."""
+    """Return the kind of a number between two."""
     return Kind(partial(number, low=low, high=high), float, metavar)
 
 
-def _models() -> Iterable[str]:
-    from stream_llsvm.cli.models import short_names
-
-    return short_names()
-
-
-TEXT, SECRET, TABLE = Kind(text), Kind(secret), Kind(table)
+TEXT, TABLE = Kind(text), Kind(table)
 SWITCH = Kind(flag, bool, None)
 COLUMN = Kind(text, metavar="COLUMN")
 COLUMNS = Kind(texts, list[str], "COLUMNS", parse=names_in)
@@ -128,4 +140,3 @@ WORDS = Kind(words, list[str], "WORDS", parse=names_in)
 NUMBERS = Kind(wholes, list[str], "NUMBERS", parse=_numbers_in)
 PLACE, PLACES = Kind(text, metavar="PLACE"), Kind(texts, list[str], "PLACE")
 FILE, FOLDER = Kind(text, metavar="FILE"), Kind(text, metavar="FOLDER")
-MODEL = Kind(text, metavar="MODEL", choices=_models)

@@ -1,20 +1,22 @@
-"""Make a Kafka topic that is not there."""
+"""Make a topic that is not there."""
 
 from __future__ import annotations
 
-import sys
-from typing import Any
+import logging
 
-from stream_llsvm.cli.errors import MistakeError, one_line
+from stream_llsvm.connectors.base import SinkError
+from stream_llsvm.connectors.kafka.client import Settings
+
+log = logging.getLogger("stream_llsvm.kafka")
 
 
-def make_topic(settings: Any, topic: str) -> None:
+def make_topic(settings: Settings, topic: str) -> None:
     """Make the topic, with the broker's usual number of partitions, unless it is there.
 
     Parameters
     ----------
     settings
-        How to reach the brokers: the ``Settings`` of the Kafka connectors.
+        How to reach the brokers.
     topic
         Its name.
 
@@ -26,11 +28,11 @@ def make_topic(settings: Any, topic: str) -> None:
     try:
         if topic not in admin.list_topics():
             admin.create_topics([topic])
-            print(f"made the topic {topic!r}", file=sys.stderr)
+            log.warning("made the topic %r", topic)
     except TopicAlreadyExistsError:  # somebody else was faster
         pass
     except KafkaError as error:
-        text = settings.scrub(one_line(error))
-        raise MistakeError(f"the topic {topic!r} cannot be made: {text}") from None
+        text = settings.scrub(f"{type(error).__name__}: {error}")
+        raise SinkError(f"the topic {topic!r} cannot be made: {text}") from None
     finally:
         admin.close()

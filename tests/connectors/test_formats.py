@@ -10,7 +10,7 @@ import pytest
 
 from stream_llsvm.connectors.base import Batch, Place
 from stream_llsvm.connectors.codec import Codec
-from stream_llsvm.connectors.message_codec import message_codec, text_or_bytes
+from stream_llsvm.connectors.formats import message_codec, text_or_bytes
 from tests.connectors.support import records
 
 
