@@ -284,6 +284,18 @@ def test_other_columns_of_pandas_that_are_no_numbers() -> None:
         face.SAPLClassifier().fit(double, y)
 
 
+def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "scikit_learn.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {}
+    exec(shown, space)
+    X = space["X"]
+    assert list(space["told"].contributions) == list(X.columns)
+    np.testing.assert_array_equal(space["again"].predict(X), space["model"].predict(X))
+    assert space["again"].score(X, space["y"]) > 0.9
+
+
 def test_without_scikit_learn_it_says_what_to_install() -> None:
     code = "import sys; sys.modules['sklearn'] = None; import stream_llsvm.sklearn"
     told = subprocess.run(
