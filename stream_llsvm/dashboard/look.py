@@ -18,7 +18,7 @@ from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.resume import copied
+from stream_llsvm.engine.save import copied
 from stream_llsvm.learners.base import LocalClassifier
 
 if TYPE_CHECKING:

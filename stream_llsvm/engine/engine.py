@@ -17,13 +17,11 @@ from river import base
 from stream_llsvm.connectors.base import (
     Batch,
     DeadLetters,
-    Displaying,
     Owned,
     Position,
     Sink,
     Source,
     seekable,
-    transactional,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
@@ -32,7 +30,8 @@ from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reader import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.results import learned_before, results_of
-from stream_llsvm.engine.resume import EngineError, continued, saved
+from stream_llsvm.engine.resume import EngineError, continued
+from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher
 from stream_llsvm.learners.committee import CommitteeClassifier
@@ -75,12 +74,6 @@ class Engine:
         Tells the time in seconds, for what waits and for what is written.
     watchers
         Who is told how the run goes.
-
-    Attributes
-    ----------
-    lost
-        What the last run has learned and could not keep, since its last checkpoint failed; None if
-        nothing was lost.
 
     Examples
     --------
@@ -127,16 +120,15 @@ class Engine:
         self.progress = Progress(window, _detector(detector))
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
-        self.checkpoints, self.every, self.max_batch = checkpoints, every, max_batch
+        self.checkpoints, self.max_batch = checkpoints, max_batch
         self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.position: Position | None = None
         self._again_from: Position | None = None
-        self.lost: Lost | None = None
-        self._kept: tuple[object, ...] = ()  # what had come in before the last checkpoint
         self._stop = threading.Event()
+        self._saver: Saver | None = None
         if checkpoints is not None:
             continued(self, checkpoints)
-            self._kept = self._came()
+            self._saver = Saver(self, checkpoints, every)
 
     @property
     def model(self) -> base.Classifier:
@@ -148,13 +140,18 @@ class Engine:
         """The newest checkpoint that is good; None if there is none."""
         return None if self.checkpoints is None else self.checkpoints.newest
 
+    @property
+    def lost(self) -> Lost | None:
+        """What the last run has learned and could not keep, since its last checkpoint failed."""
+        return None if self._saver is None else self._saver.lost
+
     def run(self, max_records: int | None = None) -> dict[str, Any]:
         """Learn until the source ends, `stop` is called, or so many records have come.
 
         No more than so many are read.
         """
-        if self.checkpoints is not None:
-            self.checkpoints.acquire()
+        if self._saver is not None:
+            self._saver.begin()
         self._own(busy=True)
         try:
             for watcher in self.watchers:
@@ -181,7 +178,6 @@ class Engine:
                 each.ownership.busy = busy
 
     def _run(self, max_records: int | None) -> None:
-        due, self.lost = time.monotonic() + self.every, None
         end = None if max_records is None else self.progress.counts["records"] + max_records
         if self._again_from is not None:  # the last run had read further than it learned
             self.source.seek(self._again_from)
@@ -201,10 +197,8 @@ class Engine:
                         watcher.on_turn(self)
                     if end is not None and self.progress.counts["records"] >= end:
                         break
-                    self._note_failures()
-                    if self.checkpoints is not None and time.monotonic() >= due:
-                        self.checkpoint()
-                        due = time.monotonic() + self.every
+                    if self._saver is not None:
+                        self._saver.turn()
             if not seekable(self.source):  # what was read ahead would not come again
                 for batch in batches.rest():
                     self._take(batch)
@@ -215,7 +209,10 @@ class Engine:
             # The records have ended; the labels that are there already still belong to them.
             while self._take_labels():
                 pass
-        self._finish()
+        if self._saver is None:
+            self.flush()
+        else:
+            self._saver.finish()
         self._stop.clear()
 
     def stop(self) -> None:
@@ -264,60 +261,23 @@ class Engine:
         Nothing is written if nothing has come in since the last one: the few that are kept are
         states to go back to, and not copies of one.
         """
-        assert self.checkpoints is not None
-        came = self._came()
-        if came == self._kept and not self.checkpoints.failing:
-            return
-        sink, records = transactional(self.sink), self.progress.counts["records"]
-        self._flush()
-        try:
-            number = self.checkpoints.write(
-                saved(self), record=records, wait=wait or sink is not None
-            )
-        except OSError as error:
-            self._note_failures()
-            if wait:
-                before = 0 if self.made is None else self.made.record
-                self.lost = Lost(records - before, error.strerror or str(error))
-            return
-        if sink is not None:
-            sink.commit(self.position)
-        if number is not None:
-            self._kept = came
-            self.progress.note("checkpoint", f"number {number}")
-            if isinstance(self.source, Displaying) and self.position is not None:
-                self.source.display(self.position)
+        if self._saver is None:
+            raise EngineError("there is no folder for checkpoints: Engine(checkpoints=...)")
+        self._saver.write(wait=wait)
 
-    def _came(self) -> tuple[object, ...]:
-        """Return what changes whenever something comes in."""
-        late = None if self.late is None else self.late.position
-        return self.position, late, self.progress.counts["records"]
-
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Return when all that was written is where it will survive this process."""
         for sink in (self.sink, self.rejects.letters):
             if sink is not None:
                 sink.flush()
 
-    def _note_failures(self) -> None:
-        """Note the checkpoints that could not be written since the last look."""
-        while self.checkpoints is not None and self.checkpoints.failed:
-            error = self.checkpoints.failed.popleft()
-            self.progress.note("checkpoint failed", f"{error}; those before it are good")
-
-    def _finish(self) -> None:
-        if self.checkpoints is None:
-            self._flush()
-        else:
-            self.checkpoints.finish()
-            self._note_failures()
-            self.checkpoint(wait=True)
-
     def report(self) -> dict[str, Any]:
-        """Return counts and scores."""
+        """Return counts and scores, and what could not be kept."""
         late = {} if self.late is None else {"waiting": self.late.waiting.report()}
         rejects = self.rejects
         bad = {"rejected": dict(rejects.counts), "bad_fields": dict(rejects.bad_fields)}
-        return self.progress.report() | bad | late
+        lost = None if self.lost is None else self.lost._asdict()
+        return self.progress.report() | bad | late | {"lost": lost}
 
 
 def _detector(chosen: str | base.DriftDetector | None) -> base.DriftDetector | None:

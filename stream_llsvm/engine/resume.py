@@ -1,18 +1,16 @@
-"""What a checkpoint of a run holds, and how a run continues from one."""
+"""How a run continues from a checkpoint, after a look at all that it holds."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekable, transactional
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress
+from stream_llsvm.engine.save import outputs, saved
 from stream_llsvm.engine.validation import MOST, counter, number, part, plain, require
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
@@ -31,34 +29,6 @@ _CANNOT_SEEK = (
 
 class EngineError(Exception):
     """The run cannot go on; the text says why, and what to do."""
-
-
-def copied(model: LocalClassifier) -> dict[str, Any]:
-    """Return what `from_payload` makes the model of; nothing in it changes any more."""
-    memory = model._memory
-    state = None if memory is None else memory.state.view(np.uint8).copy()
-    return model._payload() | {"state": state}
-
-
-def saved(engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint holds; nothing in it changes while the run goes on."""
-    model = engine.model
-    assert isinstance(model, LocalClassifier)
-    late = engine.late
-    return {
-        "time": time.time(),
-        "model": copied(model),
-        "position": engine.position,
-        "progress": engine.progress.payload(),
-        "rejected": dict(engine.rejects.counts),
-        "bad_fields": dict(engine.rejects.bad_fields),
-        "late": None if late is None else {
-            "position": late.position, "waiting": late.waiting.payload(),
-        },
-        "written": [
-            each.written if isinstance(each, Rollback) else None for each in _outputs(engine)
-        ],
-    }  # fmt: skip
 
 
 class Contents(NamedTuple):
@@ -157,13 +127,9 @@ def _seek(engine: Engine, contents: Contents) -> None:
         engine.late.position = contents.late_position
         if engine.late.position is not None and seekable(engine.late.source):
             engine.late.source.seek(engine.late.position)
-    for each, written in zip(_outputs(engine), contents.written, strict=True):
+    for each, written in zip(outputs(engine), contents.written, strict=True):
         if isinstance(each, Rollback) and written is not None:
             each.truncate(written)
-
-
-def _outputs(engine: Engine) -> tuple[object, object]:
-    return engine.sink, engine.rejects.letters
 
 
 def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:

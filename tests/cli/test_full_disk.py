@@ -41,6 +41,7 @@ def test_a_last_checkpoint_that_fails_is_told_and_costs_the_exit_code(
     told = json.loads(result.stdout)
     assert told["checkpoint"] == good and Path(good).exists()
     assert told["learned"] == 400
+    assert told["lost"] == {"records": 300, "why": "No space left on device"}
     (lost,) = told["failed"]
     assert "No space left on device" in lost
     assert "the last 300 records is lost" in lost
@@ -60,7 +61,7 @@ def test_it_is_not_told_of_when_the_next_one_has_room(tmp_path: Path, disk: Path
     again = run(*learn("--from", data, "--checkpoints", folder))
     assert again.exit_code == 0
     told = json.loads(again.stdout)
-    assert told["failed"] == [] and told["learned"] == 400
+    assert told["failed"] == [] and told["lost"] is None and told["learned"] == 400
 
 
 def test_predictions_on_a_full_disk_name_their_file(tmp_path: Path, disk: Path) -> None:

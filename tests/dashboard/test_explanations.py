@@ -18,7 +18,7 @@ from stream_llsvm.dashboard.monitor import Monitor
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.resume import copied
+from stream_llsvm.engine.save import copied
 from tests.dashboard.support import Run, quadrants, sendable
 
 MODELS: dict[str, Any] = {

@@ -17,7 +17,6 @@ from stream_llsvm.connectors import ListSource
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
-from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
 from tests.learners.support import everything, taught
 
@@ -293,7 +292,7 @@ def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
 def test_no_checkpoint_is_written_while_nothing_comes_in(tmp_path: Path) -> None:
     """Those that are kept are states to go back to, and not copies of one."""
 
-    class Paused(Witness):
+    class Paused(Watcher):
         turns = 0
 
         def on_turn(self, engine: Engine) -> None:
@@ -362,36 +361,3 @@ def test_commits_without_their_checkpoint_stop_the_run(tmp_path: Path) -> None:
     sink.offsets = {"records": 50}
     with pytest.raises(EngineError, match="no checkpoint in"):
         Engine(source(rows(9)), model(), sink=sink, checkpoints=Checkpoints(tmp_path))
-
-
-class Witness(Watcher):
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    def on_start(self, engine: Engine) -> None:
-        self.told.append("began")
-
-    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
-        assert len(batch) == len(answers.labels)
-        assert seconds > 0
-        self.told.append(f"took {len(batch)}")
-
-    def on_turn(self, engine: Engine) -> None:
-        self.told.append(f"turned {engine.progress.counts['records']}")
-
-    def on_end(self, engine: Engine, error: BaseException | None) -> None:
-        self.told.append(f"ended {type(error).__name__}")
-
-
-def test_watchers_are_told_how_a_run_goes_and_of_what_it_died() -> None:
-    witness = Witness()
-    records = [{"x": float(i), "y": i % 2 == 0} for i in range(5)]
-    Engine(ListSource(records, label="y"), model(), max_batch=3, watchers=[witness]).run()
-    assert witness.told[:5] == ["began", "took 3", "turned 3", "took 2", "turned 5"]
-    assert witness.told[-1] == "ended NoneType"
-    bad = [{"x": "word", "y": True}] * 200
-    witness = Witness()
-    with pytest.raises(EngineError):
-        Engine(ListSource(bad, label="y"), model(), watchers=[witness]).run()
-    assert witness.told[0] == "began"
-    assert witness.told[-1] == "ended EngineError"

@@ -198,25 +198,3 @@ def test_no_room_for_checkpoints(tmp_path: Path, then: str) -> None:
     kept.close()
     assert found.number == (last if then else good)
     assert found.contents["progress"]["counts"]["learned"] == (300 if then else 100)
-
-
-@pytest.mark.parametrize("n", [30, 250])
-def test_records_that_never_have_a_label_are_told_of_once(n: int) -> None:
-    engine = Engine(ListSource(rows(n), label="lable", key="id"), model(), max_batch=20)
-    engine.run()
-    assert kinds(engine).count("no labels") == 1
-    text = engine.progress.events[0]["text"]
-    assert f"none of the first {min(n, 100)} records" in text
-    assert "The features are a, b, c, y" in text
-
-
-def test_a_label_now_and_then_is_enough() -> None:
-    data = rows(300)
-    for row in data[:60] + data[61:]:
-        del row["y"]
-    engine = Engine(source(data), model(), max_batch=20)
-    engine.run()
-    assert "no labels" not in kinds(engine)
-    later = Engine(source(data[61:]), model(), labels=source([]), max_batch=20)
-    later.run()
-    assert "no labels" not in kinds(later)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from stream_llsvm.engine.late_labels import Guess, Waiting
 from stream_llsvm.model_file import dumps, loads
 
@@ -89,3 +91,22 @@ def test_all_of_it_can_be_kept_in_a_file() -> None:
     kept.restore(loads(dumps(waiting.payload())))
     assert kept.payload() == waiting.payload()
     assert kept.label(("a", 1), "x", at=4.0) == guess()
+
+
+def test_how_long_labels_take() -> None:
+    waiting = Waiting()
+    for key, seconds in (("a", 0.0), ("b", 0.01), ("c", 59.0), ("d", 4_000.0), ("e", -3.0)):
+        waiting.record(key, Guess({}, "x", 1.0, at=1_000.0))
+        waiting.label(key, "x", at=1_000.0 + seconds)
+    waiting.label("f", "x", at=1.0)  # before its record
+    waiting.record("f", Guess({}, "x", 1.0, at=9.0))
+    assert waiting.delays == [4, 0, 0, 0, 1, 0, 0, 1]
+    assert waiting.delayed == pytest.approx(4_059.01)
+    again = Waiting()
+    again.restore(waiting.payload())
+    assert (again.delays, again.delayed) == (waiting.delays, waiting.delayed)
+    # A checkpoint of an older version does not have them.
+    old = {k: v for k, v in waiting.payload().items() if not k.startswith("delay")}
+    again = Waiting()
+    again.restore(old)
+    assert sum(again.delays) == 0

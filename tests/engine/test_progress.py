@@ -10,7 +10,6 @@ import pytest
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
-from stream_llsvm.engine.late_labels import Guess, Waiting
 from stream_llsvm.engine.progress import Progress
 
 
@@ -80,33 +79,3 @@ def test_events_are_numbered_upwards_whatever_the_clock_does(
     times = iter([5.0, 5.0, 5.0001, 4.0, 6.0])
     monkeypatch.setattr("stream_llsvm.engine.progress.time.time", lambda: next(times))
     assert [progress.next_number() for _ in range(5)] == [5000, 5001, 5002, 5003, 6000]
-
-
-def test_how_long_labels_take() -> None:
-    waiting = Waiting()
-    for key, seconds in (("a", 0.0), ("b", 0.01), ("c", 59.0), ("d", 4_000.0), ("e", -3.0)):
-        waiting.record(key, Guess({}, "x", 1.0, at=1_000.0))
-        waiting.label(key, "x", at=1_000.0 + seconds)
-    waiting.label("f", "x", at=1.0)  # before its record
-    waiting.record("f", Guess({}, "x", 1.0, at=9.0))
-    assert waiting.delays == [4, 0, 0, 0, 1, 0, 0, 1]
-    assert waiting.delayed == pytest.approx(4_059.01)
-    again = Waiting()
-    again.restore(waiting.payload())
-    assert (again.delays, again.delayed) == (waiting.delays, waiting.delayed)
-    # A checkpoint of an older version does not have them.
-    old = {k: v for k, v in waiting.payload().items() if not k.startswith("delay")}
-    again = Waiting()
-    again.restore(old)
-    assert sum(again.delays) == 0
-
-
-def test_the_first_rejected_records_are_kept_without_their_bytes() -> None:
-    rows = records("ab" * 60)
-    for row in rows[:45]:
-        row["x"] = "text"
-    run = Engine(ListSource(rows, "y"), LLSVMClassifier(), max_batch=120)
-    run.run()
-    assert len(run.rejects.first) == 20
-    assert [one.place.number for one in run.rejects.first] == list(range(1, 21))
-    assert all(one.raw == b"" for one in run.rejects.first)

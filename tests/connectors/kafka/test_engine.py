@@ -134,7 +134,7 @@ def test_with_four_partitions_every_counter_is_exact(kafka: Kafka, tmp_path: Pat
         assert here == [f"{source}/{part}@{i}" for i in fine]
     dead = [json.loads(line) for line in (tmp_path / "killed/dead.jsonl").read_text().splitlines()]
     assert len(dead) == RECORDS - len(good)
-    assert len({(one["part"], one["number"]) for one in dead}) == len(dead)
+    assert len({(one["partition"], one["offset"]) for one in dead}) == len(dead)
 
 
 def test_a_partition_added_while_running_is_learned_too(kafka: Kafka) -> None:

@@ -1,0 +1,130 @@
+"""What a checkpoint of a run holds, when one is written, and what is lost if it cannot be."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stream_llsvm.connectors.base import Displaying, Rollback, transactional
+from stream_llsvm.engine.checkpoints import Checkpoints, Lost
+from stream_llsvm.learners.base import LocalClassifier
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+
+
+def copied(model: LocalClassifier) -> dict[str, Any]:
+    """Return what `from_payload` makes the model of; nothing in it changes any more."""
+    memory = model._memory
+    state = None if memory is None else memory.state.view(np.uint8).copy()
+    return model._payload() | {"state": state}
+
+
+def outputs(engine: Engine) -> tuple[object, object]:
+    """Return what a run writes to, in the order of a checkpoint's part ``written``."""
+    return engine.sink, engine.rejects.letters
+
+
+def saved(engine: Engine) -> dict[str, Any]:
+    """Return what a checkpoint holds; nothing in it changes while the run goes on."""
+    model = engine.model
+    assert isinstance(model, LocalClassifier)
+    late = engine.late
+    return {
+        "time": time.time(),
+        "model": copied(model),
+        "position": engine.position,
+        "progress": engine.progress.payload(),
+        "rejected": dict(engine.rejects.counts),
+        "bad_fields": dict(engine.rejects.bad_fields),
+        "late": None if late is None else {
+            "position": late.position, "waiting": late.waiting.payload(),
+        },
+        "written": [
+            each.written if isinstance(each, Rollback) else None for each in outputs(engine)
+        ],
+    }  # fmt: skip
+
+
+class Saver:
+    """Writes the checkpoints of a run, now and then and at its end.
+
+    Parameters
+    ----------
+    engine
+        The run.
+    checkpoints
+        Where they go.
+    every
+        Seconds between two of them.
+
+    Attributes
+    ----------
+    lost
+        What was learned and could not be kept, since the last one failed; None if all was kept.
+
+    """
+
+    def __init__(self, engine: Engine, checkpoints: Checkpoints, every: float) -> None:
+        self._engine, self._checkpoints, self._every = engine, checkpoints, every
+        self._due = 0.0
+        self._kept = self._came()  # what had come in before the last one
+        self.lost: Lost | None = None
+
+    def begin(self) -> None:
+        """Keep the folder, and write the first one in a while."""
+        self._checkpoints.acquire()
+        self.lost, self._due = None, time.monotonic() + self._every
+
+    def turn(self) -> None:
+        """Write one if it is time."""
+        self._note_failures()
+        if time.monotonic() >= self._due:
+            self.write()
+            self._due = time.monotonic() + self._every
+
+    def finish(self) -> None:
+        """Write the last one, and wait until it is on disk."""
+        self._checkpoints.finish()
+        self._note_failures()
+        self.write(wait=True)
+
+    def write(self, *, wait: bool = False) -> None:
+        """Write one, as `Engine.checkpoint` says."""
+        engine, came = self._engine, self._came()
+        if came == self._kept and not self._checkpoints.failing:
+            return
+        sink, records = transactional(engine.sink), engine.progress.counts["records"]
+        engine.flush()
+        try:
+            number = self._checkpoints.write(
+                saved(engine), record=records, wait=wait or sink is not None
+            )
+        except OSError as error:
+            self._note_failures()
+            if wait:
+                newest = self._checkpoints.newest
+                before = 0 if newest is None else newest.record
+                self.lost = Lost(records - before, error.strerror or str(error))
+            return
+        if sink is not None:
+            sink.commit(engine.position)
+        if number is not None:
+            self._kept = came
+            engine.progress.note("checkpoint", f"number {number}")
+            if isinstance(engine.source, Displaying) and engine.position is not None:
+                engine.source.display(engine.position)
+
+    def _came(self) -> tuple[object, ...]:
+        """Return what changes whenever something comes in."""
+        engine = self._engine
+        late = None if engine.late is None else engine.late.position
+        return engine.position, late, engine.progress.counts["records"]
+
+    def _note_failures(self) -> None:
+        """Note those that could not be written since the last look."""
+        while self._checkpoints.failed:
+            error = self._checkpoints.failed.popleft()
+            self._engine.progress.note("checkpoint failed", f"{error}; those before it are good")
