@@ -19,7 +19,7 @@ import timing
 from stream_llsvm import Engine
 from stream_llsvm.connectors import KafkaSource, message_codec
 from stream_llsvm.connectors.base import Batch, Position, Source
-from stream_llsvm.connectors.codec import Places
+from stream_llsvm.connectors.columns import Places
 
 ROUNDS = 5
 

@@ -15,13 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.connectors.codec import (
-    Codec,
-    Columns,
-    Quick,
-    Record,
-    plain_from_text,
-)
+from stream_llsvm.connectors.codec import Codec, plain_from_text
+from stream_llsvm.connectors.columns import Columns, Quick, Record
 from stream_llsvm.connectors.flat.gather import gather, settle
 from stream_llsvm.connectors.flat.read_csv import read_csv
 from stream_llsvm.connectors.flat.spans import Spans

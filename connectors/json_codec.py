@@ -10,17 +10,11 @@ import numpy as np
 import orjson
 
 from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected
-from stream_llsvm.connectors.codec import (
-    Codec,
-    Columns,
-    Quick,
-    Record,
-    fill,
-    plain,
-)
+from stream_llsvm.connectors.codec import Codec, plain
+from stream_llsvm.connectors.columns import Columns, Quick, Record, fill
 from stream_llsvm.connectors.flat.gather import ODD
-from stream_llsvm.connectors.flat.json_shape import JsonShape
 from stream_llsvm.connectors.flat.spans import Spans
+from stream_llsvm.connectors.json_shape import JsonShape
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show
 

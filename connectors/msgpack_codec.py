@@ -7,7 +7,7 @@ from typing import Any
 
 import msgpack
 
-from stream_llsvm.connectors.codec import Record
+from stream_llsvm.connectors.columns import Record
 from stream_llsvm.connectors.json_codec import ObjectCodec
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.connectors.codec import Codec, Record
+from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.columns import Record
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.values import show
 

@@ -132,6 +132,19 @@ def test_dependencies_point_one_way(part: str) -> None:
                 assert other == part or other in MAY_IMPORT[part], f"{path} imports {name}"
 
 
+@pytest.mark.parametrize("folder", ["file", "flat", "kafka", "sqlite"])
+def test_a_system_knows_no_other(folder: str) -> None:
+    """A connector's folder imports what all share, and the loops in `flat` nothing of it."""
+    here = f"stream_llsvm.connectors.{folder}."
+    for path in sorted((ROOT / "connectors" / folder).glob("*.py")):
+        for name in imports(path):
+            if not name.startswith("stream_llsvm.connectors.") or name.startswith(here):
+                continue
+            rest = name.removeprefix("stream_llsvm.connectors.")
+            shared = "." not in rest or rest.startswith("flat.")
+            assert shared and folder != "flat", f"{path} imports {name}"
+
+
 def test_the_table_has_no_circle() -> None:
     left = dict(MAY_IMPORT)
     while left:

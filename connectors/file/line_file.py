@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, SourceError
-from stream_llsvm.connectors.codec import Codec, Places
+from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.columns import Places
 from stream_llsvm.connectors.csv_codec import CsvCodec, Quotes, split
 from stream_llsvm.connectors.file import rotation
-from stream_llsvm.connectors.file.byte_streams import ByteStream, PlainStream, open_stream
+from stream_llsvm.connectors.file.byte_streams import ByteStream, PlainStream
+from stream_llsvm.connectors.file.encodings import open_encoded
 from stream_llsvm.connectors.file.lines import LineReader
 from stream_llsvm.connectors.json_codec import JsonCodec
 from stream_llsvm.connectors.svmlight_codec import SvmlightCodec
@@ -111,7 +113,7 @@ class LineFile:
     ) -> None:
         """Open a file at an offset at which a line starts."""
         codec = self._codec_of(path, offset)
-        stream = stream or open_stream(path, self.encoding)
+        stream = stream or open_encoded(path, self.encoding)
         try:
             tail = stream.skip(offset) if offset else b""
         except SourceError:
@@ -144,7 +146,7 @@ class LineFile:
             return CsvCodec(self.names, self.delimiter, **self.options)
         if not offset:
             return None
-        stream = open_stream(path, self.encoding)
+        stream = open_encoded(path, self.encoding)
         try:
             reader = LineReader(stream, self.limit, Quotes(self.delimiter))
             while True:

@@ -11,7 +11,8 @@ import numpy as np
 import orjson
 
 from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected, SourceError
-from stream_llsvm.connectors.codec import Codec, Columns, Places, Record, fill, plain
+from stream_llsvm.connectors.codec import Codec, plain
+from stream_llsvm.connectors.columns import Columns, Places, Record, fill
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.extras import install_command
 from stream_llsvm.values import show

@@ -16,7 +16,7 @@ from typing import Any
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.csv_codec import CsvCodec, as_delimiter
-from stream_llsvm.connectors.file.byte_streams import as_encoding
+from stream_llsvm.connectors.file.encodings import as_encoding
 from stream_llsvm.connectors.file.line_file import LineFile
 from stream_llsvm.connectors.file.parquet import ParquetReader
 from stream_llsvm.connectors.values import MISSING

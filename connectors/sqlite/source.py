@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
-from stream_llsvm.connectors.codec import Places
+from stream_llsvm.connectors.columns import Places
 from stream_llsvm.connectors.json_codec import JsonCodec
 
 _PAUSE = 0.05  # seconds between two looks for new rows

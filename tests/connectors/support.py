@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Source
-from stream_llsvm.connectors.codec import Codec, Places
+from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.columns import Places
 
 
 def decoded(codec: Codec, *raws: bytes) -> Batch:

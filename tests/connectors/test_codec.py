@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.connectors.base import Place
-from stream_llsvm.connectors.codec import Codec, Places, plain_from_text
+from stream_llsvm.connectors.codec import Codec, plain_from_text
+from stream_llsvm.connectors.columns import Places
 from stream_llsvm.connectors.csv_codec import CsvCodec
 from stream_llsvm.connectors.json_codec import JsonCodec
 from stream_llsvm.connectors.msgpack_codec import MsgpackCodec

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm.connectors.base import Batch, Place
-from stream_llsvm.connectors.codec import Places
+from stream_llsvm.connectors.columns import Places
 from stream_llsvm.dashboard.look import last_of, recent_of
 from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.learner import Answers

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stream_llsvm.connectors.codec import Codec, Quick
+from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.columns import Quick
 from stream_llsvm.connectors.csv_codec import CsvCodec
 from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.json_codec import JsonCodec

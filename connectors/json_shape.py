@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from stream_llsvm.connectors.codec import Columns, Quick
+from stream_llsvm.connectors.columns import Columns, Quick
 from stream_llsvm.connectors.flat.gather import KEY, LABEL, gather, settle
 from stream_llsvm.connectors.flat.read_json import read_json
 from stream_llsvm.connectors.flat.spans import Spans
