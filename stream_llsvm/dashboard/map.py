@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from stream_llsvm.anchor_table import masses_of, positions_of, table_of
 from stream_llsvm.dashboard.json_values import distinct, number, numbers, text
-from stream_llsvm.dashboard.map_plane import DeadAnchors, Extent, Plane, Trails, plane_of
+from stream_llsvm.dashboard.map_plane import Extent, Plane, leading_pair, plane_of
+from stream_llsvm.dashboard.map_trails import DeadAnchors, Trails
 from stream_llsvm.dashboard.recent_records import Array, Recent
 from stream_llsvm.dashboard.throttle import Throttle
-from stream_llsvm.explain import MemberReport
+from stream_llsvm.explain import relevance_of, units
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.memory import Memory
 
@@ -49,6 +50,8 @@ class AnchorMap:
         self._clock = clock
         self._drawn = 0.0
         self._plane: Plane | None = None
+        self._pair: tuple[int, int] | None = None
+        self._pairs = Throttle[tuple[tuple[int, int] | None]](clock, _REDRAWN)
         self._member = ""
         self._told = Throttle[_Told](clock, _EVERY)
         self._regions = Throttle[dict[str, Any] | None](clock, _EVERY)
@@ -102,20 +105,25 @@ class AnchorMap:
                 for a, at, trail in zip(which.tolist(), numbers(places), trails, strict=True)
             ],
             "records": records,
-            "regions": self._regions_of(model, plane),
+            "regions": self._regions_of(model, memory, plane),
         }
 
     def _plane_for(
         self, model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
     ) -> Plane | None:
-        """Return the plane, which is drawn only once for the same features."""
+        """Return the plane, drawn once for the same features, and the same two that lead them."""
         plane, now = self._plane, self._clock()
-        same = plane is not None and plane.n_features == len(model.features)
+        names = model.features
+        (pair,) = self._pairs.get(
+            len(names), lambda: (leading_pair(relevance_of(memory, names), names, self._pair),)
+        )
+        same = plane is not None and plane.n_features == len(names) and pair == self._pair
         # Where features keep coming, the picture holds still for a while all the same.
         young = plane is not None and plane.kind == "projection" and now - self._drawn < _REDRAWN
         if not same and not young:
             self._begin_anew()
-            self._plane, self._drawn = plane_of(model, memory, member, recent), now
+            self._pair, self._drawn = pair, now
+            self._plane = plane_of(model, memory, member, recent, pair)
         return self._plane
 
     def _records(
@@ -145,12 +153,15 @@ class AnchorMap:
         around = np.array(places).reshape(-1, 2)
         return [{"at": at} | one for at, one in zip(numbers(around), shown, strict=True)], around
 
-    def _regions_of(self, model: LocalClassifier, plane: Plane) -> dict[str, Any] | None:
-        if plane.kind != "features":
+    def _regions_of(
+        self, model: LocalClassifier, memory: Memory, plane: Plane
+    ) -> dict[str, Any] | None:
+        if plane.kind not in ("features", "pair") or plane.n_features > _WIDEST:
             return None
         low, high = self._extent.low, self._extent.high
-        key = (*low.tolist(), *high.tolist(), len(model.classes))
-        return self._regions.get(key, lambda: regions(model, low, high))
+        key = (*low.tolist(), *high.tolist(), len(model.classes), *plane.columns.tolist())
+        middle = units(memory, plane.n_features)[0]
+        return self._regions.get(key, lambda: regions(model, low, high, plane.columns, middle))
 
 
 def _rounded(trails: Sequence[Sequence[tuple[float, float]]]) -> list[list[list[float]]]:
@@ -175,48 +186,6 @@ def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np
     )
 
 
-#: Another member is shown when it has counted so much more, for so many seconds.
-_AHEAD, _FOR = 1.3, 10.0
-
-
-class MemberChoice:
-    """Chooses the member whose anchors are shown.
-
-    Parameters
-    ----------
-    clock
-        Tells the time in seconds.
-
-    """
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._shown: str | None = None
-        self._since: float | None = None
-        self._ahead: str | None = None
-
-    def choose(self, memory: Memory, mixture: Sequence[MemberReport]) -> int | None:
-        """Return the number of the member to show, None if there are no anchors."""
-        members = candidates(memory)
-        if not members:
-            return None
-        weights = {
-            memory.members[i].name: sum(map(abs, mixture[i].weights)) * mixture[i].awake
-            for i in members
-        }
-        best = max(weights, key=weights.__getitem__)
-        if self._shown not in weights:
-            self._shown, self._ahead = best, None
-        elif weights[best] > _AHEAD * max(weights[self._shown], 1e-3):
-            if self._ahead != best:
-                self._ahead, self._since = best, self._clock()
-            elif self._since is not None and self._clock() - self._since >= _FOR:
-                self._shown, self._ahead = best, None
-        else:
-            self._ahead = None
-        return next(i for i in members if memory.members[i].name == self._shown)
-
-
 def candidates(memory: Memory) -> list[int]:
     """Return the members with anchors; a linear machine, which has one, if there are no others."""
     sizes = [member.n_anchors for member in memory.members]
@@ -225,22 +194,36 @@ def candidates(memory: Memory) -> list[int]:
 
 
 CELLS = 48
+_WIDEST = 64  # features of a model that is asked about all cells
 _MOST_CLASSES = 256
 
 
 def regions(
-    model: LocalClassifier, low: NDArray[np.float64], high: NDArray[np.float64]
+    model: LocalClassifier, low: Array, high: Array, columns: NDArray[np.int64], middle: Array
 ) -> dict[str, Any] | None:
     """Return the likeliest class of each cell of a grid, and how sure it is.
 
     A byte each, row by row from the lowest second feature; a cell is asked for at its middle. None
     if there are more classes than a byte can tell.
+
+    Parameters
+    ----------
+    model
+        Who is asked.
+    low, high
+        The corners of the grid.
+    columns
+        The two features of the plane.
+    middle
+        The values of all features, for those that are not in the plane.
+
     """
     if len(model.classes) > _MOST_CLASSES:
         return None
     middles = (np.arange(CELLS) + 0.5) / CELLS
     xs, ys = (low[i] + (high[i] - low[i]) * middles for i in (0, 1))
-    grid = np.stack([np.tile(xs, CELLS), np.repeat(ys, CELLS)], axis=1)
+    grid = np.tile(middle, (CELLS * CELLS, 1))
+    grid[:, columns[0]], grid[:, columns[1]] = np.tile(xs, CELLS), np.repeat(ys, CELLS)
     proba, codes = model._proba_of(model.features, grid)
     sure = np.rint(255 * proba.max(axis=1)).astype(np.uint8)
     return {

@@ -1,12 +1,12 @@
 """The plane in which anchors and records are shown; once drawn it stays, so that moves are moves.
 
-Two features are the plane, and one is a line. With more it is spanned by the two leading principal
-directions of the scaled records that were there when it was drawn.
+Two features are the plane, and one is a line. Of more, two are if they count as much in the learned
+distance as all others; else it is spanned by the two leading principal directions of the scaled
+records that were there when it was drawn.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +26,9 @@ WIDEST = 500
 #: Rows that directions are drawn from.
 _ROWS = 200
 _FEWEST = 20
+#: A pair of features is the plane if it has half of all relevance and each counts three times what
+#: others do on the mean; it stays while it has four fifths of that.
+_HALF, _TIMES, _STAYS = 0.5, 3.0, 0.8
 #: An outlier is shown so many scales away.
 _FARTHEST = 6.0
 
@@ -37,7 +40,7 @@ class Plane:
     Attributes
     ----------
     kind
-        "features", "value" or "projection".
+        "features", "value", "pair" (two features of many) or "projection".
     n_features
         How many features there were when it was drawn.
     axes
@@ -80,10 +83,50 @@ class Plane:
         return [None if row is None else next(found) for row in rows]
 
 
+def leading_pair(
+    relevance: Mapping[Any, float], names: Sequence[Any], before: tuple[int, int] | None
+) -> tuple[int, int] | None:
+    """Return the two of many features that count most in a distance, None if others do as well.
+
+    Parameters
+    ----------
+    relevance
+        How much each feature counts.
+    names
+        The features.
+    before
+        The pair that was shown before: it stays while it counts nearly as much.
+
+    Examples
+    --------
+    >>> leading_pair({"a": 0.1, "b": 3.0, "c": 2.0, "d": 0.2}, "abcd", None)
+    (1, 2)
+    >>> leading_pair({"a": 1.0, "b": 1.1, "c": 1.2, "d": 0.9}, "abcd", None) is None
+    True
+
+    """
+    if len(names) <= 2 or not relevance:
+        return None
+    counts = np.array([relevance[name] for name in names])
+    least = max(_HALF, 2 * _TIMES / (2 * _TIMES + len(counts) - 2)) * float(counts.sum())
+    there = before is not None and max(before) < len(counts)
+    if before is not None and there and counts[list(before)].sum() > _STAYS * least:
+        return before
+    first, second = sorted(np.argsort(-counts, kind="stable")[:2].tolist())
+    return (first, second) if counts[[first, second]].sum() > least else None
+
+
 def plane_of(
-    model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
+    model: LocalClassifier,
+    memory: Memory,
+    member: int,
+    recent: Sequence[Recent],
+    pair: tuple[int, int] | None = None,
 ) -> Plane | None:
-    """Return a plane for the model as it is now; None as long as there is too little to see."""
+    """Return a plane for the model as it is now; None as long as there is too little to see.
+
+    Of many features it is made of a pair, if there is one.
+    """
     names = model.features
     centre, scale = units(memory, len(names))
     if len(names) == 0:
@@ -94,6 +137,9 @@ def plane_of(
         kind = "features" if len(both) == 2 else "value"
         columns, directions = np.arange(len(names)), np.eye(2)[: len(names)]
         return Plane(kind, len(names), axes, columns, centre, scale, directions)
+    if pair is not None:
+        columns, axes = np.array(pair), (text(names[pair[0]]), text(names[pair[1]]))
+        return Plane("pair", len(names), axes, columns, centre[columns], scale[columns], np.eye(2))
     rows = [row for one in recent[-_ROWS:] if (row := row_of(model, one.x)) is not None]
     born = np.argsort(-masses_of(memory, member))[: max(0, _ROWS - len(rows))]
     if len(rows) + len(born) < _FEWEST:
@@ -169,56 +215,3 @@ class Extent:
         outside = (low < self.low) | (high > self.high)
         if (outside | (wide < _LOOSE * self.size)).any():
             self.low, self.high = low - _MARGIN * wide, high + _MARGIN * wide
-
-
-#: So long a trail is drawn.
-TRAIL = 12
-#: A move is visible from this share of the picture on.
-_VISIBLE = 0.01
-#: An anchor is dead if it has answered next to nothing in so many records for each anchor.
-_PATIENCE, _LEAST = 20, 2_000
-_LIFE = 0.5
-#: From here on a mass is a 4-byte float that small shares no longer change.
-_FULL = 2.0**21
-
-
-class DeadAnchors:
-    """Follows the masses of anchors, and tells which have stopped growing."""
-
-    def __init__(self) -> None:
-        self._mass = np.zeros(0)
-        self._grown = np.zeros(0)
-
-    def dead(self, masses: Array, learned: float) -> NDArray[np.bool_]:
-        """Return for each anchor whether it has long answered nobody; ``learned`` is now."""
-        if len(masses) < len(self._mass) or (self._grown > learned).any():
-            self._mass = self._grown = np.zeros(0)  # another model
-        new = len(masses) - len(self._mass)
-        self._mass = np.concatenate([self._mass, masses[len(masses) - new :]])
-        self._grown = np.concatenate([self._grown, np.full(new, learned)])
-        grown = (masses >= self._mass + _LIFE) | (masses > _FULL)
-        self._mass[grown], self._grown[grown] = masses[grown], learned
-        return np.asarray(learned - self._grown > max(_LEAST, _PATIENCE * len(masses)))
-
-
-class Trails:
-    """Where each anchor was before, as far as one can see that it has moved."""
-
-    def __init__(self) -> None:
-        self._trails: dict[int, deque[tuple[float, float]]] = {}
-
-    def follow(self, which: NDArray[np.int64], places: Array, size: Array) -> None:
-        """Note the places of anchors in a picture of this size; forget all other anchors."""
-        kept: dict[int, deque[tuple[float, float]]] = {}
-        for number, (x, y) in zip(which.tolist(), places.tolist(), strict=True):
-            trail = self._trails.get(number)
-            if trail is None:
-                trail = deque([(x, y)], maxlen=TRAIL)
-            elif max(abs(x - trail[-1][0]) / size[0], abs(y - trail[-1][1]) / size[1]) > _VISIBLE:
-                trail.append((x, y))
-            kept[number] = trail
-        self._trails = kept
-
-    def of(self, number: int) -> list[tuple[float, float]]:
-        """Return where an anchor was, oldest first."""
-        return list(self._trails[number])

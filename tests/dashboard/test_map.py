@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm import CommitteeClassifier, FernsClassifier, SAPLClassifier
-from stream_llsvm.dashboard.map import CELLS, AnchorMap, MemberChoice, candidates, regions
+from stream_llsvm import CommitteeClassifier, SAPLClassifier
+from stream_llsvm.dashboard.map import CELLS, AnchorMap, regions
 from stream_llsvm.dashboard.recent_records import Recent
-from stream_llsvm.explain import MemberReport
 from tests.dashboard.support import Clock, Run, quadrants, sendable
+
+BOTH = np.arange(2)
 
 
 class Drawing:
@@ -159,45 +160,11 @@ def test_bad_records_are_left_out() -> None:
     assert drawn["records"][-1]["at"] == pytest.approx([0, 0], abs=0.5)  # the middle
 
 
-def reports(*weights: float) -> list[MemberReport]:
-    return [MemberReport("-", True, (w, 0.0), 0.5, 0.5, 0.0) for w in weights]
-
-
-def test_another_is_shown_only_when_it_is_ahead_for_a_while() -> None:
-    run = Run(CommitteeClassifier(members=("anchors:1", "anchors:8", "anchors:20")))
-    run.learn(*quadrants(30))
-    memory, clock = run.model._memory, Clock()
-    assert candidates(memory) == [1, 2]
-    choice = MemberChoice(clock)
-    assert choice.choose(memory, reports(9.0, 1.0, 2.0)) == 2
-    for _ in range(20):  # hardly ahead, for ever
-        clock.now += 5
-        assert choice.choose(memory, reports(9.0, 2.2, 2.0)) == 2
-    for seconds, expected in ((0, 2), (6, 2), (6, 1), (1, 1)):
-        clock.now += seconds
-        assert choice.choose(memory, reports(9.0, 4.0, 2.0)) == expected
-    # Ahead, and not, and ahead again: it begins to count anew.
-    for seconds, weight, expected in ((0, 9.0, 1), (8, 1.0, 1), (8, 9.0, 1), (8, 9.0, 1)):
-        clock.now += seconds
-        assert choice.choose(memory, reports(0.0, 4.0, weight)) == expected
-    clock.now += 8
-    assert choice.choose(memory, reports(0.0, 4.0, 9.0)) == 2
-
-
-def test_a_linear_machine_is_shown_if_there_are_no_others() -> None:
-    run = Run(CommitteeClassifier(members=("anchors:1", "memory")))
-    run.learn(*quadrants(30))
-    assert MemberChoice(Clock()).choose(run.model._memory, reports(1.0, 1.0)) == 0
-    ferns = Run(FernsClassifier())
-    ferns.learn(*quadrants(30))
-    assert MemberChoice(Clock()).choose(ferns.model._memory, reports(1.0)) is None
-
-
 def test_more_classes_than_a_byte_tells_are_not_drawn() -> None:
     model = SAPLClassifier(n_anchors=2)
     for i in range(257):
         model.learn_one({"a": float(i), "b": 1.0}, i)
-        drawn = regions(model, np.array([0.0, 0.0]), np.array([300.0, 2.0]))
+        drawn = regions(model, np.zeros(2), np.array([300.0, 2.0]), BOTH, np.zeros(2))
         assert (drawn is None) == (i == 256)
 
 
@@ -206,7 +173,7 @@ def test_rows_go_up_and_columns_to_the_right() -> None:
     rng = np.random.default_rng(0)
     rows = rng.uniform(-1, 1, (3_000, 2))
     model.learn_many(rows, ["high" if y > 0.5 else "low" for _, y in rows.tolist()])
-    drawn = regions(model, np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+    drawn = regions(model, -np.ones(2), np.ones(2), BOTH, np.zeros(2))
     assert drawn is not None
     codes = np.frombuffer(base64.b64decode(drawn["codes"]), dtype=np.uint8)
     table = codes.reshape(drawn["rows"], drawn["columns"])
@@ -214,3 +181,31 @@ def test_rows_go_up_and_columns_to_the_right() -> None:
     high = model.classes.index("high")
     assert (table[:30] != high).mean() > 0.95
     assert (table[-6:] == high).mean() > 0.95
+
+
+def test_of_many_features_the_two_that_lead_are_the_plane() -> None:
+    """Find the two features of eight that say all, and what is said where, the rest at its mean."""
+    drawing = Drawing(CommitteeClassifier(), member=1)
+    names = [f"f{i}" for i in range(8)]
+    drawing.run.learn(*quadrants(60, 0, 8), names)
+    assert drawing.look()["plane"] == "projection", "nothing leads yet"
+    drawing.run.learn(*quadrants(4_000, 1, 8), names)
+    drawing.clock.now += 20
+    for _ in range(3):
+        drawn = drawing.look()
+    assert (drawn["plane"], drawn["axes"]) == ("pair", ["f0", "f1"])
+    told, (x0, y0, x1, y1) = codes(drawn), drawn["regions"]["box"]
+    xs = x0 + (x1 - x0) * (np.arange(CELLS) + 0.5) / CELLS
+    ys = y0 + (y1 - y0) * (np.arange(CELLS) + 0.5) / CELLS
+    same = drawing.run.model.classes.index("same")
+    clear = (np.abs(xs)[None, :] > 0.4) & (np.abs(ys)[:, None] > 0.4)
+    expected = (np.sign(xs)[None, :] == np.sign(ys)[:, None]) == (told == same)
+    assert expected[clear].mean() > 0.85
+    latest = drawing.run.recent[-1]
+    at = drawn["records"][-1]["at"]
+    assert at == pytest.approx([latest.x["f0"], latest.x["f1"]], abs=1e-3)
+    axes = drawn["axes"]
+    for seed in range(2, 5):
+        drawing.run.learn(*quadrants(200, seed, 8), names)
+        drawing.clock.now += 20
+        assert drawing.look()["axes"] == axes, "it stays"

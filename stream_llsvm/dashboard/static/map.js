@@ -67,6 +67,7 @@ export function mapPanel(page) {
 const PLANES = {
   features: "Both features, as they are.",
   value: "One feature, from left to right.",
+  pair: "The two features that count most in the learned distance; colours are what is answered where all others are at their mean.",
   projection: "Many features, seen from where the first records spread most.",
 };
 
