@@ -92,7 +92,9 @@ def test_a_connector_of_another_package_runs(installed: Path) -> None:
             assert report["records"] == learned
             assert report["learned"] + sum(report["rejected"].values()) == learned
             assert set(report["rejected"]) == {"invalid JSON"}
-            assert f"at most once: udp 127.0.0.1:{port} cannot be read again" in done.stderr
+            assert (
+                f"warning: at most once: udp 127.0.0.1:{port} cannot be read again" in done.stderr
+            )
     assert "--max-bytes" in command(installed, "run", "--help").stdout
     wrong = command(installed, *run, "--max-bytes", 70_000)
     assert wrong.returncode == 2 and "from 1 to 65,507" in wrong.stderr

@@ -142,8 +142,9 @@ class FileSource:
     @property
     def name(self) -> str:
         """The first file, and how many more there are."""
+        first = "standard input" if self.paths[0] == "-" else self.paths[0]
         more = len(self.paths) - 1
-        return self.paths[0] + (f" and {more} more" if more else "")
+        return first + (f" and {more} more" if more else "")
 
     @property
     def ended(self) -> bool:

@@ -15,6 +15,7 @@ from stream_llsvm.engine.watchers import Watcher
 
 #: Events that are told, and how grave each is.
 _TOLD = {
+    "at most once": logging.WARNING,
     "no labels": logging.WARNING,
     "checkpoint failed": logging.ERROR,
     "recovering": logging.WARNING,

@@ -104,5 +104,6 @@ def test_it_is_said_what_that_means(tmp_path: Path) -> None:
 
 
 def test_standard_input_says_so() -> None:
-    assert not seekable(FileSource("-", "csv", label="y"))
+    piped = FileSource("-", "csv", label="y")
+    assert not seekable(piped) and piped.name == "standard input"
     assert seekable(FileSource("a.csv", label="y"))
