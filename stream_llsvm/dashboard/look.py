@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.connectors.base import Batch, Place, Rejected
+from stream_llsvm.connectors.base import Rejected
 from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.checkpoints import Made
-from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.save import copied
 from stream_llsvm.learners.base import LocalClassifier
 
 if TYPE_CHECKING:
@@ -173,51 +170,3 @@ def recent_of(taken: Sequence[Taken], features: int) -> list[Recent]:
             if i not in one.answers.refused:
                 found.append(one.recent(i))
     return found[::-1]
-
-
-class _Later(Sequence[Place]):
-    """The later ones of some places that are made when they are asked for, and so are these."""
-
-    def __init__(self, places: Sequence[Place], first: int) -> None:
-        self._places, self._first = places, first
-
-    def __len__(self) -> int:
-        return len(self._places) - self._first
-
-    @overload
-    def __getitem__(self, index: int) -> Place: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Place]: ...
-    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return self._places[self._first + range(len(self))[index]]
-
-
-def last_of(taken: Taken, most: int) -> Taken:
-    """Return the last records of a batch, so that the others need not be kept.
-
-    What is kept of a batch of a thousand would make the collector of garbage look at it all.
-    """
-    batch, answers, before = taken
-    first = len(batch) - most
-    if first <= 0:
-        return taken
-    rest = Batch(
-        batch.labels[first:],
-        _Later(batch.places, first) if not isinstance(batch.places, list) else batch.places[first:],
-        batch.position,
-        batch.names,
-        None if batch.values is None else batch.values[first:].copy(),
-        None if batch.records is None else batch.records[first:],
-    )
-    refused = {i - first: why for i, why in answers.refused.items() if i >= first}
-    told = Answers(
-        answers.labels[first:], answers.sure[first:].copy(), answers.truth[first:].copy(), refused
-    )
-    return Taken(rest, told, before + first)
-
-
-def copy_of(model: base.Classifier) -> Any:
-    """Return something that `restored` makes the model of again, or the copy itself."""
-    return copied(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)

@@ -7,6 +7,7 @@ engine only keeps the first records after a copy; the page's own thread replays 
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from river import base
 
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.dashboard.recent_records import Recent, Taken
-from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.learner import Learner
+from stream_llsvm.engine.save import copied as copied_payload
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 
@@ -72,7 +74,7 @@ class RecordsAfter:
                 values = max(map(len, taken.batch.records[:_MOST]))
             self._room = max(_FEWEST, min(_MOST, _VALUES // max(1, values)))
         if self._room > 0:
-            self._taken.append(_first_of(taken, self._room))
+            self._taken.append(taken.part(0, self._room))
             self._room = max(0, self._room - n)
         self.turn(late)
 
@@ -84,23 +86,6 @@ class RecordsAfter:
     def answered(self) -> Answered | None:
         """Return what there is by now, None without any record."""
         return Answered(self._copied, tuple(self._taken)) if self._taken else None
-
-
-def _first_of(taken: Taken, most: int) -> Taken:
-    """Return the first records of a batch, so that the others need not be kept."""
-    batch, answers, before = taken
-    n = min(most, len(batch))
-    rest = Batch(
-        batch.labels[:n],
-        [batch.places[i] for i in range(n)],
-        batch.position,
-        batch.names,
-        None if batch.values is None else batch.values[:n].copy(),
-        None if batch.records is None else batch.records[:n],
-    )
-    refused = {i: why for i, why in answers.refused.items() if i < n}
-    told = Answers(answers.labels[:n], answers.sure[:n].copy(), answers.truth[:n].copy(), refused)
-    return Taken(rest, told, before)
 
 
 def replayed(
@@ -171,11 +156,16 @@ class ModelCopies:
             if self._made is None or self._made[0] is not copied:
                 self._made = copied, restored(copied.model)
             model = self._made[1]
-            # One that came with what it knows has learned nothing in this run.
+            # A loaded model counts as trained even if this run has learned 0 records.
             knows = model._memory is not None if isinstance(model, LocalClassifier) else True
             if not knows or (copied.learned == 0 and not isinstance(model, LocalClassifier)):
                 raise NothingLearnedError("nothing has been learned yet")
             yield model, copied.learned
+
+
+def copy_of(model: base.Classifier) -> Any:
+    """Return something that `restored` makes the model of again, or the copy itself."""
+    return copied_payload(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)
 
 
 def restored(copied: Any) -> Any:

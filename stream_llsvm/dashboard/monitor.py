@@ -11,8 +11,8 @@ from dataclasses import replace
 from stream_llsvm import compiling
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.latency import Histogram
-from stream_llsvm.dashboard.look import Look, Status, copy_of, counted, details, last_of
-from stream_llsvm.dashboard.model_copy import Copied, RecordsAfter
+from stream_llsvm.dashboard.look import Look, Status, counted, details
+from stream_llsvm.dashboard.model_copy import Copied, RecordsAfter, copy_of
 from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
@@ -66,7 +66,7 @@ class Monitor(Watcher):
         self._wanted = self._asked = float("-inf")
         self._predict, self._learn = Histogram(), Histogram()
         self._recent: deque[Taken] = deque()
-        self._sequel: RecordsAfter | None = None
+        self._after: RecordsAfter | None = None
         self._held = self._learned = 0
         self._next_look = self._next_copy = self._seldom = 0.0
         self._started, self._began = time.time(), time.monotonic()
@@ -125,9 +125,9 @@ class Monitor(Watcher):
             self._learn.observe(seconds / n, learned - self._learned)
         self._learned = learned
         taken = Taken(batch, answers, engine.progress.counts["records"])
-        if self._sequel is not None:
-            self._sequel.take(taken, _learned_late(engine))
-        kept = last_of(taken, _RECENT)
+        if self._after is not None:
+            self._after.take(taken, _learned_late(engine))
+        kept = taken.part(n - _RECENT, n)
         self._recent.append(kept)
         self._held += len(kept.batch)
         while self._held - len(self._recent[0].batch) >= _RECENT:
@@ -138,8 +138,8 @@ class Monitor(Watcher):
     def on_turn(self, engine: Engine) -> None:
         """Look, if it is time."""
         now = self.turned_at = time.monotonic()
-        if self._sequel is not None:
-            self._sequel.turn(_learned_late(engine))
+        if self._after is not None:
+            self._after.turn(_learned_late(engine))
         if now >= self._next_look:
             self._judge(engine, now)
             self._look(engine)
@@ -185,7 +185,7 @@ class Monitor(Watcher):
     def _look(self, engine: Engine) -> None:
         begin = time.monotonic()
         watched = self.watched
-        answered = None if self._sequel is None else self._sequel.answered()
+        answered = None if self._after is None else self._after.answered()
         if begin >= self._next_copy and (watched or begin >= self._seldom):
             self._copy(engine, begin)
         worked = time.thread_time()
@@ -221,7 +221,7 @@ class Monitor(Watcher):
             log.warning("the model cannot be copied for the live page: %s", error)
             self._next_copy = float("inf")
             return
-        self._sequel = RecordsAfter(self.copied, _learned_late(engine)) if ours else None
+        self._after = RecordsAfter(self.copied, _learned_late(engine)) if ours else None
         wait = _SHARE * (time.thread_time() - worked)
         self._next_copy = begin + max(BUSY if ours else 1.0, wait)
         self._seldom = begin + _SELDOM

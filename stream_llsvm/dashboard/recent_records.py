@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.base import Batch
+from stream_llsvm.connectors.base import Batch, Place
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.learners.base import LocalClassifier
 
@@ -37,12 +37,54 @@ class Recent(NamedTuple):
         return self.label is not None and bool(self.label != self.prediction)
 
 
+class _Part(Sequence[Place]):
+    """Some of the places that are made when they are asked for, and so are these."""
+
+    def __init__(self, places: Sequence[Place], which: range) -> None:
+        self._places, self._which = places, which
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @overload
+    def __getitem__(self, index: int) -> Place: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Place]: ...
+    def __getitem__(self, index: int | slice) -> Place | Sequence[Place]:
+        if isinstance(index, slice):
+            return [self._places[i] for i in self._which[index]]
+        return self._places[self._which[index]]
+
+
 class Taken(NamedTuple):
     """A batch that was answered, and how many records came before it."""
 
     batch: Batch
     answers: Answers
     before: int
+
+    def part(self, first: int, end: int) -> Taken:
+        """Return these records by themselves, so that the others need not be kept.
+
+        What is kept of a batch of a thousand would make the collector of garbage look at it all.
+        """
+        batch, answers, before = self
+        which = range(len(batch))[max(0, first) : end]
+        if len(which) == len(batch):
+            return self
+        rows = slice(which.start, which.stop)
+        rest = Batch(
+            batch.labels[rows],
+            batch.places[rows] if isinstance(batch.places, list) else _Part(batch.places, which),
+            batch.position,
+            batch.names,
+            None if batch.values is None else batch.values[rows].copy(),
+            None if batch.records is None else batch.records[rows],
+        )
+        refused = {i - rows.start: why for i, why in answers.refused.items() if i in which}
+        sure, truth = answers.sure[rows].copy(), answers.truth[rows].copy()
+        told = Answers(answers.labels[rows], sure, truth, refused)
+        return Taken(rest, told, before + rows.start)
 
     def recent(self, i: int) -> Recent:
         """Return one of its records by itself."""

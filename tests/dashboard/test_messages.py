@@ -14,7 +14,8 @@ import pytest
 from river import base, dummy, naive_bayes
 
 from stream_llsvm import CommitteeClassifier, EngineError, compiling
-from stream_llsvm.dashboard.look import Status, copy_of
+from stream_llsvm.dashboard.look import Status
+from stream_llsvm.dashboard.model_copy import copy_of
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
 from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for

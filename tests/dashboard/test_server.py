@@ -201,7 +201,7 @@ def test_recent_records_are_bounded_however_they_come() -> None:
             assert sum(len(taken.batch) for taken in kept) - len(kept[0].batch) < _RECENT
             assert max(len(taken.batch) for taken in kept) <= _RECENT
             run.until(lambda f: f["model"] and f["model"]["whys"])
-            sequel = run.page.monitor._sequel
+            sequel = run.page.monitor._after
             assert sequel is not None
             answered = sequel.answered()
             assert answered is None or answered.number <= 50
