@@ -116,17 +116,36 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(
 SHORT = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
 sys.argv[0] = "stream-llsvm"
 from stream_llsvm.cli.main import main
 main()
 """
 
 
-def test_files_that_may_not_grow(tmp_path: Path) -> None:
-    """Where no disk can be mounted: the limit of the process does the same to its files."""
+def short(most: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command where no file may be longer: what is done where no disk can be mounted."""
+    command = [sys.executable, "-c", SHORT, str(most), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_predictions_that_may_not_grow_name_their_file(tmp_path: Path) -> None:
     data, to = csv_file(tmp_path / "data.csv", 400), tmp_path / "out.jsonl"
-    command = [sys.executable, "-c", SHORT, *map(str, learn("--from", data, "--to", to))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = short(2_000, *learn("--from", data, "--to", to))
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == f"stream-llsvm: {to} cannot be written: File too large"
+
+
+def test_a_last_checkpoint_that_may_not_grow_is_told(tmp_path: Path) -> None:
+    """The first one, of a model that has learned nothing, is shorter than the last."""
+    data, folder = csv_file(tmp_path / "data.csv", 400), tmp_path / "kept"
+    assert run(*learn("--from", data, "--checkpoints", tmp_path / "whole")).exit_code == 0
+    first, last = (path.stat().st_size for path in sorted((tmp_path / "whole").glob("*.llsvm")))
+    assert first < last
+    done = short((first + last) // 2, *learn("--from", data, "--checkpoints", folder))
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    good = folder / "checkpoint-0000000001.llsvm"
+    assert told["checkpoint"] == str(good) and good.exists()
+    assert told["lost"] == {"records": 400, "why": "File too large"}
+    assert f"the newest good one is {good}, at record 0" in done.stderr
