@@ -26,7 +26,7 @@ def options_of(name: str) -> set[str]:
     from stream_llsvm.cli.app import app
 
     group: Any = typer.main.get_command(app)
-    return {option for one in group.commands[name].params for option in one.opts}
+    return {option for one in group.get_command(None, name).params for option in one.opts}
 
 
 def test_what_is_used_is_there(compose: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The commands, put together. Each brings in what it needs when it is called.
+"""The commands, put together. Each is a file, imported when it is called.
 
 A mistake ends as one line and exit code 2, a failed run with 1, Ctrl-C with 130.
 """
@@ -7,21 +7,58 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from stream_llsvm.cli import demo, evaluate, inspect, predict, replay, run, top
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, unknown
 from stream_llsvm.cli.signals import INTERRUPTED
 from stream_llsvm.version import __version__
 
+#: The commands, each the file of its name, and what it does.
+COMMANDS = {
+    "run": "Learn a stream and write predictions, as a pipeline file says, or flags, or both.",
+    "evaluate": "Score models on a file: each record is predicted first and learned afterwards.",
+    "replay": "Send a file's records to a topic or another file, as JSON, so many a second.",
+    "predict": "Predict a file's records with a saved model, or a checkpoint, without learning.",
+    "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
+    "demo": "Learn a stream that never rests, and watch it in the browser until Ctrl-C.",
+    "top": "Show in the terminal how a run with a live page is doing, until Ctrl-C.",
+}
 _DEBUG = "--debug"
 
 
 class Group(TyperGroup):
-    """A group of commands that turns what they raise into lines and exit codes."""
+    """The commands, imported when they are needed; what they raise becomes a line and a code."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands' names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, after importing its file; None if there is none of this name."""
+        if cmd_name not in self.commands and cmd_name in COMMANDS:
+            module = import_module(f"stream_llsvm.cli.{cmd_name}")
+            alone = typer.Typer(
+                add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+            )
+            example = f"Example: {module.EXAMPLE}"
+            alone.command(cmd_name, help=COMMANDS[cmd_name], epilog=example)(module.command)
+            self.commands[cmd_name] = typer.main.get_command(alone)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names, and the rest of them."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise MistakeError(unknown("command", args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command does; none is imported for it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
         """Run a command and exit."""
@@ -98,8 +135,3 @@ def options(
     ] = False,
 ) -> None:
     """Take the options of all commands; where it stands, `Group` takes --debug out."""
-
-
-for command in (run, evaluate, replay, predict, inspect, demo, top):
-    name = command.__name__.rpartition(".")[2]
-    app.command(name, help=command.HELP, epilog=f"Example: {command.EXAMPLE}")(command.command)

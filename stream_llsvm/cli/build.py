@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from stream_llsvm.cli import models
-from stream_llsvm.cli.addresses import connector_for, made
 from stream_llsvm.cli.checks import check_columns, check_folder_place
 from stream_llsvm.cli.errors import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.connectors.options import Key
-from stream_llsvm.connectors.registry import FIELDS
+from stream_llsvm.connectors.registry import FIELDS, Connector, connector_of
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.model_file import ModelFileError
 
+_Made = TypeVar("_Made")
 _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)
+
+
+def connector_for(address: str) -> Connector:
+    """Return what reads and writes an address; MistakeError if nothing does."""
+    return made(lambda: connector_of(address))
+
+
+def made(make: Callable[[], _Made]) -> _Made:
+    """Return what is made; what is wrong with what the user asked for is a MistakeError."""
+    try:
+        return make()
+    except (OSError, ValueError, ImportError, SourceError, SinkError) as error:
+        raise MistakeError(one_line(error)) from None
 
 
 def make_source(given: Mapping[str, Any]) -> Source:

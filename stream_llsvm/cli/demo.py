@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from stream_llsvm.dashboard.server import Dashboard
     from stream_llsvm.engine.engine import Engine
 
-HELP = "Learn a stream that never rests, and watch it in the browser until Ctrl-C."
 EXAMPLE = "stream-llsvm demo --stream agrawal --rate 1000"
 
 #: Seconds before the first sudden change, and between two, at the pace asked for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-_LISTED = 6
+_LISTED = 7
 
 
 class MistakeError(Exception):
@@ -36,7 +36,7 @@ def listed(names: Iterable[object]) -> str:
     Examples
     --------
     >>> listed("abcdefgh")
-    'a, b, c, d, e, f and 2 more'
+    'a, b, c, d, e, f, g and 1 more'
 
     """
     every = [str(name) for name in names]

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from stream_llsvm.cli.whole_file import Contents
 
-HELP = "Score models on a file: each record is predicted first and learned afterwards, once."
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
 _NAIVE = ("majority", "nochange")
 

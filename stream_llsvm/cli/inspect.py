@@ -13,7 +13,6 @@ from stream_llsvm.cli.options import JSON, SAVED
 if TYPE_CHECKING:
     from stream_llsvm.learners.base import LocalClassifier
 
-HELP = "Say in words what is in a model file, a checkpoint or a folder of checkpoints."
 EXAMPLE = "stream-llsvm inspect checkpoints/"
 
 _WIDTH = 96

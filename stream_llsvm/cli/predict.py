@@ -23,7 +23,6 @@ from stream_llsvm.cli.options import (
 )
 from stream_llsvm.cli.schema import SECTIONS
 
-HELP = "Predict a file's records with a saved model, or a checkpoint, without learning."
 EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
 
 

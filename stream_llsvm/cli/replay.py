@@ -22,7 +22,6 @@ from stream_llsvm.cli.options import (
 )
 from stream_llsvm.cli.signals import raising_interrupts
 
-HELP = "Send a file's records to a topic or another file, as JSON, so many a second."
 EXAMPLE = "stream-llsvm replay data.csv --to kafka://localhost:9092/wind --rate 5000"
 
 _SLICES = 20.0  # a second: how often there is a pause
@@ -60,7 +59,7 @@ def replay(
     as_json: bool,
 ) -> int:
     """Send records until the file ends; return the exit code."""
-    from stream_llsvm.cli.addresses import connector_for, made
+    from stream_llsvm.cli.build import connector_for, made
     from stream_llsvm.cli.checks import check_names, first_records
     from stream_llsvm.cli.tables import print_json
     from stream_llsvm.connectors.base import SinkError, SourceError
@@ -97,7 +96,7 @@ def replay(
 
 
 def _records(data: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    from stream_llsvm.cli.addresses import connector_for, made
+    from stream_llsvm.cli.build import connector_for, made
 
     columns = {name: value for name, value in given.items() if name != "key"}
     source = made(lambda: connector_for(data).source([data], columns | {"numeric": False}))

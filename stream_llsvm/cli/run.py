@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from stream_llsvm.connectors.base import Sink
     from stream_llsvm.engine.engine import Engine
 
-HELP = "Learn a stream and write predictions, as a pipeline file says, or flags, or both."
 EXAMPLE = "stream-llsvm run --from data.csv --label y --to predictions.jsonl --checkpoints kept"
 #: Where a page's token is looked for.
 TOKEN = "STREAM_LLSVM_TOKEN"
@@ -63,7 +62,6 @@ def command(
 ) -> int:
     """Run a pipeline."""
     from stream_llsvm.cli import models
-    from stream_llsvm.cli.addresses import host_and_port
     from stream_llsvm.cli.pipeline import Pipeline
 
     asked = Pipeline(pipeline)
@@ -78,6 +76,21 @@ def command(
     return run_pipeline(
         asked.checked(), as_json=json, max_records=max_records, log_format=log_format
     )
+
+
+def host_and_port(address: str) -> tuple[str | None, int]:
+    """Return the host, None if there is none, and the port of ``[HOST:]PORT``.
+
+    Examples
+    --------
+    >>> host_and_port("8765"), host_and_port("0.0.0.0:80"), host_and_port("[::1]:80")
+    ((None, 8765), ('0.0.0.0', 80), ('::1', 80))
+
+    """
+    host, found, port = address.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535 or (found and not host):
+        raise MistakeError(f"{address}: write a port, or a host and a port: localhost:8765")
+    return host.removeprefix("[").removesuffix("]") or None, int(port)
 
 
 def run_pipeline(

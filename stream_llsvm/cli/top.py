@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.text import Text
 
-HELP = "Show in the terminal how a run with a live page is doing, until Ctrl-C."
 EXAMPLE = "stream-llsvm top localhost:8765"
 
 _EVERY = 0.5

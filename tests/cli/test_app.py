@@ -7,10 +7,9 @@ import sys
 
 import pytest
 
+from stream_llsvm.cli.app import COMMANDS
 from stream_llsvm.extras import install_command
-from tests.cli.support import ROOT, run
-
-COMMANDS = ["run", "evaluate", "replay", "predict", "inspect", "demo", "top"]
+from tests.cli.support import ROOT, refused, run
 
 
 def test_the_command_alone_shows_its_help() -> None:
@@ -38,17 +37,21 @@ def test_completion_is_offered() -> None:
     assert "--install-completion" in run("--help").stdout
 
 
-def test_help_brings_in_no_more_than_it_must() -> None:
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_brings_in_no_more_than_it_must(arguments: list[str]) -> None:
     code = (
         "import sys, stream_llsvm; before = set(sys.modules)\n"
         "from stream_llsvm.cli.app import app; from typer.testing import CliRunner\n"
-        "CliRunner().invoke(app, ['--help'])\n"
+        f"CliRunner().invoke(app, {arguments})\n"
         "print(*(set(sys.modules) - before))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
     for name in done.stdout.split():
+        if arguments == ["--help"]:  # no command, and no connector
+            assert not name.startswith("stream_llsvm.connectors")
+            assert name not in [f"stream_llsvm.cli.{one}" for one in COMMANDS]
         assert name.split(".")[0] not in ("pandas", "pyarrow", "kafka", "sklearn", "scipy"), name
         assert name.split(".")[0] not in ("numpy", "numba", "river"), name
         # Of connectors what options they have, and nothing that reads or writes.
@@ -56,6 +59,11 @@ def test_help_brings_in_no_more_than_it_must() -> None:
         assert not here.startswith("stream_llsvm.connectors") or file in (
             "registry", "options", "connector", "file", "kafka", "sqlite",
         )  # fmt: skip
+
+
+def test_a_command_that_is_none_is_looked_up() -> None:
+    said = 'unknown command "evaluat": did you mean "evaluate"? There are run, evaluate, replay,'
+    assert refused("evaluat", "x.csv") == f"stream-llsvm: {said} predict, inspect, demo, top\n"
 
 
 @pytest.mark.parametrize("absent", ["typer", "rich"])
