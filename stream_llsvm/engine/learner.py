@@ -49,7 +49,10 @@ class Learner:
 
     def __init__(self, model: base.Classifier, *, every: bool = False) -> None:
         if isinstance(model, type) or not hasattr(model, "predict_proba_one"):
-            raise TypeError(f"the model is a classifier, such as SAPLClassifier(); got {model!r}")
+            numbers = "learns numbers, and the engine learns classes"
+            why = numbers if _is_regressor(model) else "is none"
+            got = " ".join(repr(model).split())
+            raise TypeError(f"the model is a classifier, such as SAPLClassifier(); {got} {why}")
         self.model, self.every = model, every
 
     def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
@@ -129,6 +132,11 @@ def _by_label(labels: Sequence[Any], shares: Sequence[Floats]) -> list[dict[Any,
     """Return the rows of the matrices as probabilities by label; None where no label was known."""
     rows = (row for block in shares for row in block.tolist())
     return [dict(zip(labels, row, strict=False)) or None for row in rows]
+
+
+def _is_regressor(model: object) -> bool:
+    kind = model if isinstance(model, type) else type(model)
+    return issubclass(kind, base.Regressor)
 
 
 def _named(names: tuple[str, ...], values: Floats) -> list[dict[Any, Any]]:

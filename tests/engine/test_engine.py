@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import tree
+from river import linear_model, tree
 
-from stream_llsvm import Engine, EngineError, LLSVMClassifier
+from stream_llsvm import Engine, EngineError, LLSVMClassifier, LLSVMRegressor
 from stream_llsvm.connectors import ListSource
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
 from stream_llsvm.engine.checkpoints import Checkpoints
@@ -270,6 +270,9 @@ def test_what_is_no_source_or_no_model_is_told_at_once(given: tuple[Any, ...]) -
         Engine(*given)
     with pytest.raises(TypeError, match=r"such as SAPLClassifier\(\)"):
         Engine(ListSource([], "y"), type(model()))  # type: ignore[arg-type]
+    for numbers in (LLSVMRegressor(), LLSVMRegressor, linear_model.LinearRegression()):
+        with pytest.raises(TypeError, match="learns numbers, and the engine learns classes"):
+            Engine(ListSource([], "y"), numbers)  # type: ignore[arg-type]
 
 
 def test_stop_ends_a_run_that_would_wait_for_ever() -> None:
