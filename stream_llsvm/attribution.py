@@ -165,7 +165,7 @@ def _class_losses(memory: Memory, row: Row, code: int, tried: Sequence[Columns])
 def _votes(memory: Memory, n: int, code: int) -> Array:
     """Return what each expert adds to a class's score of the rows that were run last."""
     model = memory.views(0)
-    scores = model["scores"][:n].astype(np.float64)
+    scores = model["scores"][0, :n].astype(np.float64)
     rms = np.sqrt(model["mixer"][POWER]) + 1e-6
     if memory.n_classes == 1:
         return np.zeros(scores.shape[:2], dtype=np.float64)

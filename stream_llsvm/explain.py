@@ -149,7 +149,7 @@ class Taken(NamedTuple):
 def explain_last(memory: Memory, code: int, z: Array) -> Taken:
     """Explain the class's score for the record that the last call scored; z are its features."""
     model = memory.views(0)
-    scores = model["scores"][0].astype(np.float64)
+    scores = model["scores"][0, 0].astype(np.float64)
     strength = _strength(memory, scores)
     trust, normal = model["mixer"][TRUST], model["normal"][:, code]
     linear, slopes = np.zeros(len(z)), np.zeros(len(z))

@@ -14,7 +14,7 @@ from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.foretold import DIGEST, place_of
 from stream_llsvm.kernels.foretold import SINCE as FORETOLD_SINCE
-from stream_llsvm.kernels.kinds import KERNELS, address_of, address_together
+from stream_llsvm.kernels.kinds import KERNELS, address_asleep, address_of, address_together
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.mixer import (
     ALONE,
@@ -31,8 +31,9 @@ from stream_llsvm.kernels.mixer import (
 )
 from stream_llsvm.kernels.piece_loops import PIECE
 from stream_llsvm.kernels.pieces import most_pieces
-from stream_llsvm.kernels.run import MODEL_LAYOUT, SEEN, WAITING, run
+from stream_llsvm.kernels.run import SEEN, WAITING, ModelState, run
 from stream_llsvm.kernels.scaling import BORN, MANY, NEVER_NEGATIVE
+from stream_llsvm.kernels.sections import Section, own_sizes, sections_of
 from stream_llsvm.members.member import Member, Shape
 from stream_llsvm.rows import Rows
 from stream_llsvm.threads import run_on_threads
@@ -113,7 +114,7 @@ class Memory:
         shape = self.shape
         chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, self.width)))
         experts = [member.experts(*shape) for member in self.members]
-        common = {
+        model = {
             "width": self.width,
             "classes": self.n_classes,
             "columns": shape[1],
@@ -121,49 +122,59 @@ class Memory:
             "all_members": len(self.members),
             "chunk": chunk,
             "chunk_ends": chunk + 1,
+            "standardize": int(self.standardize),
+            "learn_scales": 1,
+            "learn_members": 1,
+            "learn_mixer": 1,
             "redraws": chunk // PERIOD + 2,
+            "budget": self.budget,
+            "stage": at.ALL_STAGES,
+            "keep": 1,
             "packed_rows": chunk if self.width >= MANY else 0,
             "most_pieces": most_pieces(self.width),
             "most_packed": most_pieces(self.width) * PIECE,
         }
         plan = np.zeros((1 + len(self.members), at.PLAN_WIDTH), dtype=np.int64)
-        plan[0, : at.KEEP + 1] = (
-            self.width, self.n_classes, shape[1], sum(experts), chunk, self.standardize, 1, 1, 1,
-            common["redraws"], self.budget, at.ALL_STAGES, 0, 0, 1,
-        )  # fmt: skip
         words = {"state": 0, "scratch": 0}
-        places: list[dict[str, Any]] = []
+        places: list[dict[str, Any]] = [{} for _ in range(1 + len(self.members))]
 
-        def put(i: int, j: int, section: Any, sizes: dict[str, int]) -> None:
-            name, kind, dimensions, where = section
-            extent = tuple([int(sizes[n]) if isinstance(n, str) else n for n in dimensions])
-            count = prod(extent)
-            plan[i, at.FIRST_SECTION + j] = words[where]
-            places[i][name] = (words[where], count, kind, extent, where)
-            lines = -(-count * _BYTES[kind] // (_WORD * _CACHE_LINE))
+        def put(row: int, j: int, section: Section, sizes: dict[str, int]) -> None:
+            extent = tuple(n if isinstance(n, int) else sizes[n] for n in section.flat_dimensions)
+            count, where = prod(extent), section.where
+            plan[row, at.FIRST_SECTION + j] = words[where]
+            places[row][section.name] = (words[where], count, section.type, extent, where)
+            lines = -(-count * _BYTES[section.type] // (_WORD * _CACHE_LINE))
             words[where] += lines * _CACHE_LINE
 
-        for i, layout in enumerate([MODEL_LAYOUT, *(m.layout for m in self.members)]):
-            sizes = dict(common)
-            if i > 0:
-                member = self.members[i - 1]
-                own = member.sizes(*shape)
-                sizes |= own
-                plan[i, at.KIND] = member.kind
-                plan[i, at.FIRST_EXPERT] = sum(experts[: i - 1])
-                plan[i, at.OWN_EXPERTS] = experts[i - 1]
-                plan[i, at.COST] = member.cost(*shape)
-                member.describe(plan[i], own)
-            places.append({})
-            for j, section in enumerate(layout):
-                if "foretold" not in section[2]:
-                    put(i, j, section, sizes)
-        # How many predictions may wait depends on how large the model is.
+        def waits(section: Section) -> bool:
+            """Whether its size depends on how large the model is."""
+            return "n_foretold" in section.flat_dimensions
+
+        first = 0
+        for row, section_kind in enumerate([ModelState, *(m.state for m in self.members)]):
+            sizes = dict(model)
+            if row > 0:
+                member, own = self.members[row - 1], experts[row - 1]
+                sizes |= member.sizes(*shape) | {
+                    "kind": member.kind,
+                    "first_expert": first,
+                    "experts": own,
+                    "cost": member.cost(*shape),
+                }
+                first += own
+                columns = at.MEMBER_COLUMNS | own_sizes(section_kind)
+            else:
+                columns = at.MODEL_COLUMNS
+            for name, column in columns.items():
+                plan[row, column] = sizes.get(name, 0)
+            for j, section in enumerate(sections_of(section_kind)):
+                if not waits(section):
+                    put(row, j, section, sizes)
         foretold = _places(2 * words["state"], sum(experts) * shape[1])
         plan[0, at.FORETOLD] = foretold
-        for j, section in enumerate(MODEL_LAYOUT):
-            if "foretold" in section[2]:
-                put(0, j, section, common | {"foretold": foretold})
+        for j, section in enumerate(sections_of(ModelState)):
+            if waits(section):
+                put(0, j, section, model | {"n_foretold": foretold})
         return plan, places, words
 
     @property
@@ -323,6 +334,7 @@ class Memory:
         self.views(0)["addresses"][:] = [
             [address_of(kind) for kind in kinds],
             [address_together(m.kind) if m.answers_together else 0 for m in self.members],
+            [address_asleep(kind) for kind in kinds],
         ]
         self._ready = True
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
-from stream_llsvm.kernels.run import MODEL_LAYOUT, OF_A_CHUNK, chunk_rows, run
+from stream_llsvm.kernels.run import TAUGHT, ModelState, chunk_rows, run
+from stream_llsvm.kernels.sections import views
 from stream_llsvm.kernels.sleep import TERM
 from stream_llsvm.rows import Rows
 
@@ -24,15 +25,15 @@ Plan = NDArray[np.int64]
 _PREPARE, _FINISH = 0, -1
 # Of several memories the last leaves the metric that the ferns read.
 _SHARE_A_METRIC = (at.MEMORY_KIND, at.FERNS_KIND)
-_NAMES = [name for name, *_ in MODEL_LAYOUT]
 
 
 class _Place:
     """Where a chunk of rows lies while it is worked on: there are two, used in turn."""
 
-    def __init__(self, scratch: NDArray[np.float64], plan: Plan) -> None:
-        clock = plan[0, at.FIRST_SECTION + at.CLOCK]
-        self.clock = scratch[clock : clock + 1].view(np.int64)
+    def __init__(self, model: ModelState, plan: Plan, place: int) -> None:
+        plan = plan.copy()
+        plan[0, at.PLACE] = place
+        self.clock = model.clock[place]
         self.plans = {
             _PREPARE: _single_stage(plan, at.PREPARE),
             _FINISH: _single_stage(plan, at.FINISH),
@@ -51,9 +52,10 @@ class Work:
         self.state, self.scratch, self.rows = state, scratch, rows
         self.chunk = int(plan[0, at.CHUNK])
         self.learns = plan[0, at.LEARN_MEMBERS] == 1
-        self.places = _Place(scratch, plan), _Place(scratch, _elsewhere(plan))
+        model = views(ModelState, state, scratch, plan, 0)
+        self.places = _Place(model, plan, 0), _Place(model, plan, 1)
         self.begin = 0
-        self.taught = int(state[plan[0, at.FIRST_SECTION + at.COUNTERS] + at.TAUGHT])
+        self.taught = int(model.counters[TAUGHT])
         costs = plan[:, at.COST].tolist()
         self.members = sorted(range(1, len(plan)), key=lambda i: -costs[i])
         sharing = [i for i in range(1, len(plan)) if plan[i, at.KIND] in _SHARE_A_METRIC]
@@ -137,13 +139,4 @@ def _single_stage(plan: Plan, stage: int, member: int = 0) -> Plan:
     """Return the plan of one stage, or of one member."""
     own = plan.copy()
     own[0, at.STAGE], own[0, at.MEMBER] = stage, member
-    return own
-
-
-def _elsewhere(plan: Plan) -> Plan:
-    """Return a plan whose chunks lie in the other place."""
-    own = plan.copy()
-    for name in OF_A_CHUNK:
-        here, there = (at.FIRST_SECTION + _NAMES.index(n) for n in (name, f"other_{name}"))
-        own[0, here] = plan[0, there]
     return own

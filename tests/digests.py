@@ -92,9 +92,9 @@ def grown(name: str) -> Any:
     model, (x, y, names) = made(name), data(name)
     for i, (row, label) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
         known = 2 + i // 400
-        if not name.endswith("Regressor") and i < 700:
-            label = label % 2
-        model.learn_one({n: v for n, v in list(zip(names, row, strict=True))[:known]}, label)
+        third_class_is_new = not name.endswith("Regressor") and i < 700
+        record = dict(zip(names[:known], row[:known], strict=True))
+        model.learn_one(record, label % 2 if third_class_is_new else label)
     return model
 
 

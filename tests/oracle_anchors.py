@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.coding import RECONSTRUCTION
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kernels.members import anchor_steps
-from stream_llsvm.kernels.members import anchors as kernel
 from stream_llsvm.kernels.reconstruction import RIDGE
 from stream_llsvm.members.anchors import Anchors
 from stream_llsvm.memory import columns_of

@@ -12,9 +12,8 @@ from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels import scaling
 from stream_llsvm.kernels.coding import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
-from stream_llsvm.kernels.members import anchors as kernel
-from stream_llsvm.kernels.run import MIXED, SEEN
-from stream_llsvm.kernels.state import TAUGHT
+from stream_llsvm.kernels.members import anchor_state as kernel
+from stream_llsvm.kernels.run import MIXED, SEEN, TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import LADDER, Anchors
@@ -222,7 +221,7 @@ class Kernels:
     @property
     def scores(self) -> Array:
         """The experts' scores for the record last fed."""
-        return np.asarray(self.memory.views(0)["scores"][0], dtype=np.float64)
+        return np.asarray(self.memory.views(0)["scores"][0, 0], dtype=np.float64)
 
     @property
     def own(self) -> dict[str, NDArray[Any]]:
@@ -268,7 +267,7 @@ def both_learn(
 ) -> None:
     """Let both learn a record; compare what they predicted before, and what they know after."""
     proba = kernels.learn(x, label, w)
-    z = kernels.memory.views(0)["z"][0, : len(x)].astype(float)
+    z = kernels.memory.views(0)["z"][0, 0, : len(x)].astype(float)
     told = Told(z, kernels.scores, kernels.likeliest)
     for i, member in enumerate(oracle.members):
         if isinstance(member, MemoryOracle) and member.experts:

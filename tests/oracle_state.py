@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import additive as additive_kernel
-from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kernels.members import ferns as ferns_kernel
 from stream_llsvm.kernels.members import memory as memory_kernel
 from stream_llsvm.kernels.members import waves as waves_kernel

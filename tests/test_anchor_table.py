@@ -64,7 +64,7 @@ def own_score(model: LocalClassifier, member: int, x: Any) -> Any:
     own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
     trust = views["mixer"][ALONE, own] / (np.sqrt(views["mixer"][POWER, own]) + 1e-6)
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
-    return mixed(memory, views["scores"][0][own].astype(np.float64), strength)
+    return mixed(memory, views["scores"][0, 0][own].astype(np.float64), strength)
 
 
 @pytest.mark.parametrize("classes", [2, 5])

@@ -129,7 +129,7 @@ def test_the_weights_are_the_anchors_own_blended_by_the_codes(name: str, classes
         near, gamma = own["near"][: own["found"][0]], own["shares"][2]
         assert np.abs(normal).max() < SCORE_CLIP
         anchors = [model.anchors[j] for j in near]
-        z = np.abs(memory.views(0)["z"][0, :WIDTH])
+        z = np.abs(memory.views(0)["z"][0, 0, :WIDTH])
         steep = np.clip((Z_MOST - z) / (Z_MOST - Z_STRAIGHT), 0, 1) ** 2
         for i in range(WIDTH):
             blended = sum(

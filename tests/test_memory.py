@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, OVR, SQUARED_HINGE
-from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import ABSENT, BORN
+from stream_llsvm.kernels.sections import sections_of
 from stream_llsvm.members.additive import Additive
 from stream_llsvm.members.anchors import LADDER, Anchors
 from stream_llsvm.members.ferns import Ferns
@@ -76,7 +77,7 @@ def test_the_plan_has_room_for_every_section_and_says_whose_each_expert_is(kind:
     memory = Kernels(ALL[kind], 5, 3).memory
     next_expert = 0
     for i, of in enumerate(memory.members):
-        assert len(of.layout) <= at.PLAN_WIDTH - at.FIRST_SECTION
+        assert len(sections_of(of.state)) <= at.PLAN_WIDTH - at.FIRST_SECTION
         assert memory.plan[1 + i, at.FIRST_EXPERT] == next_expert
         assert memory.plan[1 + i, at.KIND] == of.kind
         next_expert += of.experts(*memory.shape)

@@ -112,7 +112,7 @@ def test_a_models_problem_is_the_models_own(kind: Any, coding: str) -> None:
         near, shares = problem.codes.near[i], problem.codes.shares[i]
         blended[i] = heights[i, 0, near] @ shares
         model.predict_one(dict(enumerate(X[i].tolist())))
-        score = float(model._memory.views(0)["scores"][0, 0, 0])
+        score = float(model._memory.views(0)["scores"][0, 0, 0, 0])
         assert blended[i] == pytest.approx(score, rel=1e-4, abs=1e-4)
 
 

@@ -17,6 +17,7 @@ codes need more than distances, and their derivative has another direction: see
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -71,24 +72,16 @@ def nearest(
 
 @steady_kernel
 def nearest_of_many(
-    products: Array,
-    facts: Array,
-    n_anchors: int,
-    x_norm: Real,
-    distances: Array,
-    least: Array,
-    some: Array,
-    near: Array,
-    distance: Array,
+    m: Any, products: Array, n_anchors: int, x_norm: Real, near: Array, distance: Array,
     along: Array,
-) -> None:
+) -> None:  # fmt: skip
     """Do what ``nearest`` does, for so many anchors that sorting as they come is slow.
 
-    ``distances``, a number an anchor, and ``least`` and ``some``, a number a group, are scratch.
+    Of the member's state it reads ``facts``; ``distances``, ``least`` and ``some`` are scratch.
     """
-    distances_of(products, facts, n_anchors, x_norm, distances)
-    smallest(distances[:n_anchors], least, some, near, distance[: near.size])
-    zooms = facts[0, :n_anchors]
+    distances_of(products, m.facts, n_anchors, x_norm, m.distances)
+    smallest(m.distances[:n_anchors], m.least, m.some, near, distance[: near.size])
+    zooms = m.facts[0, :n_anchors]
     for j in range(near.size):
         along[j] = zooms[near[j]] * products[near[j]]
 

@@ -56,12 +56,14 @@ def steady_kernel(function: Callable[..., Any]) -> Any:
     return njit(pipeline_class=PartCompiler, **_STEADY, **_NO_WRAPPERS)(function)
 
 
-def passage(function: Callable[..., Any]) -> Any:
-    """Write a function into the one kernel that calls it.
+def inlined(function: Callable[..., Any]) -> Any:
+    """Inline at the call site (LLVM's ``alwaysinline``).
 
-    For what is a function only so that it reads better.
+    For what is a function only so that it reads better, and takes a whole state: handed over, its
+    arrays would all be copied.
     """
-    return njit(inline="always")(function)
+    options = _OPTIONS | _NO_WRAPPERS | {"forceinline": True}
+    return njit(pipeline_class=PartCompiler, **options)(function)
 
 
 def member_kernel(function: Callable[..., Any]) -> Any:

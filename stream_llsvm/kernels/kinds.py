@@ -5,7 +5,7 @@ that he does not use. The addresses stand in a model's scratch, which is never s
 of one process. A further kind of member is a number in state.py, a kernel and a line here.
 
 A kind may have a second kernel, for many rows of many features that only want an answer; what it
-says is what the first would say.
+says is what the first would say. And it may have one for what others need of it while it sleeps.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from stream_llsvm.kernels.budget import run as budget
+from stream_llsvm.kernels.chunk import CHUNK, Chunk
 from stream_llsvm.kernels.jit import Array
 from stream_llsvm.kernels.landmarks import run as landmarks
 from stream_llsvm.kernels.local import run as local
@@ -49,13 +50,11 @@ KERNELS: dict[int, Any] = {
 }
 
 TOGETHER: dict[int, Any] = {ANCHORS_KIND: together.run}
+ASLEEP: dict[int, Any] = {MEMORY_KIND: memory.run_asleep}
 
-# What each of them takes, from the state to the scores.
-_floats, _doubles, _integers = types.float32[::1], types.float64[::1], types.int64[::1]
-SIGNATURE = types.void(
-    _doubles, _doubles, types.int64[:, ::1], types.int64, _floats, _integers, _integers, _integers,
-    _doubles, types.boolean, types.float32[:, :, ::1],
-)  # fmt: skip
+# What each of them takes: the state, the scratch, the plan, which member, the chunk.
+_doubles = types.float64[::1]
+SIGNATURE = types.void(_doubles, _doubles, types.int64[:, ::1], types.int64, CHUNK)
 
 
 @cache
@@ -70,26 +69,41 @@ def address_together(kind: int) -> int:
     return _address(TOGETHER[kind]) if kind in TOGETHER else 0
 
 
+@cache
+def address_asleep(kind: int) -> int:
+    """Do the same for what it does while it sleeps; 0 if that is nothing."""
+    return _address(ASLEEP[kind]) if kind in ASLEEP else 0
+
+
 def _address(kernel: Any) -> int:
     compiled = kernel.get_compile_result(SIGNATURE)
     address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
     return address
 
 
+#: A row of the addresses each: what a kind usually does, for rows together, and asleep.
+USUAL, TOGETHER_ROW, ASLEEP_ROW = range(3)
+
+
 def call(
-    addresses: Array, state: Array, scratch: Array, plan: Array, member: int, z: Array, at: Array,
-    starts: Array, labels: Array, importance: Array, scored: bool, scores: Array,
-) -> None:  # fmt: skip
-    """Run a member over a block of rows."""
-    run = KERNELS[plan[member, KIND]]
-    run(state, scratch, plan, member, z, at, starts, labels, importance, scored, scores)
+    which: int,
+    addresses: Array,
+    state: Array,
+    scratch: Array,
+    plan: Array,
+    member: int,
+    chunk: Chunk,
+) -> None:
+    """Let a member's kernel, if it has that one, run over a chunk of rows."""
+    kernel = (KERNELS, TOGETHER, ASLEEP)[which].get(plan[member, KIND])
+    if kernel is not None:
+        kernel(state, scratch, plan, member, chunk)
 
 
 @intrinsic
 def _call(
-    context: Any, address: Any, state: Any, scratch: Any, plan: Any, member: Any, z: Any, at: Any,
-    starts: Any, labels: Any, importance: Any, scored: Any, scores: Any,
-) -> Any:  # fmt: skip
+    context: Any, address: Any, state: Any, scratch: Any, plan: Any, member: Any, chunk: Any
+) -> Any:
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         convention = target.call_conv
         function = convention.get_function_type(types.none, SIGNATURE.args)
@@ -110,10 +124,18 @@ _there: Any = _call
 
 @overload(call, strict=False, inline="always")
 def _compiled_call(
-    addresses: Any, state: Any, scratch: Any, plan: Any, member: Any, z: Any, at: Any, starts: Any,
-    labels: Any, importance: Any, scored: Any, scores: Any,
-) -> Callable[..., Any]:  # fmt: skip
-    return lambda addresses, state, scratch, plan, member, z, at, starts, labels, importance, scored, scores: _there(  # noqa: E501
-        addresses[member - 1], state, scratch, plan, member, z, at, starts, labels, importance,
-        scored, scores,
-    )  # fmt: skip
+    which: Any, addresses: Any, state: Any, scratch: Any, plan: Any, member: Any, chunk: Any
+) -> Callable[..., Any]:
+    def call_there(
+        which: int,
+        addresses: Array,
+        state: Array,
+        scratch: Array,
+        plan: Array,
+        member: int,
+        chunk: Chunk,
+    ) -> None:
+        if addresses[which, member - 1] != 0:
+            _there(addresses[which, member - 1], state, scratch, plan, member, chunk)
+
+    return call_there

@@ -11,9 +11,6 @@ import numpy as np
 
 from stream_llsvm.kernels.jit import Array, kernel
 from stream_llsvm.kernels.piece_loops import PIECE, take_whole_pieces
-from stream_llsvm.kernels.scaling import MANY
-from stream_llsvm.kernels.state import BEGINS, CHUNK, FIRST_SECTION, PACKED, PIECES, WIDTH
-from stream_llsvm.kernels.views import floats, integers
 
 
 @kernel
@@ -44,31 +41,3 @@ def take_rest(x: Array, n: int, packed: Array, places: Array) -> int:
 def most_pieces(width: int) -> int:
     """Return how many pieces so many columns have."""
     return (width + PIECE - 1) // PIECE
-
-
-_most_pieces = kernel(most_pieces)
-
-
-@kernel
-def pieces_of(scratch: Array, plan: Array) -> tuple[Array, Array, Array]:
-    """Return where a chunk's rows lie in pieces: these, where they begin, and how many there are.
-
-    Of no size among few features; a row that is sparse, or all zero, has none.
-    """
-    o, width = plan[0, FIRST_SECTION:], plan[0, WIDTH]
-    rows, most = plan[0, CHUNK] if width >= MANY else 0, _most_pieces(width)
-    packed = floats(scratch, o[PACKED], (rows, most * PIECE))
-    begins = integers(scratch, o[BEGINS], (rows, most))
-    return packed, begins, integers(scratch, o[PIECES], rows)
-
-
-@kernel
-def row_of(
-    q: int, z: Array, at: Array, starts: Array, packed: Array, begins: Array, pieces: Array
-) -> tuple[Array, Array]:
-    """Return row q of a chunk, its values and their columns: its pieces, if it has some."""
-    n = pieces[q] if pieces.size > 0 else 0
-    if n > 0:
-        return packed[q, : n * PIECE], begins[q, :n]
-    first, end = starts[q], starts[q + 1]
-    return z[first:end], at[first:end] if at.size > 0 else at

@@ -17,7 +17,9 @@ from __future__ import annotations
 # includes: a warm start teaches one after the other. ``redraws`` is how often members may be drawn
 # anew within one chunk of rows. A call does all its stages unless it is told to do one, that of
 # the members for a single MEMBER: so that several can run at once. ``FORETOLD`` is how many
-# predictions may wait for their labels; whether a call's predictions are kept so is ``KEEP``.
+# predictions may wait for their labels; whether a call's predictions are kept so is ``KEEP``. A
+# chunk's arrays are there twice, so that one chunk is prepared while members learn the last:
+# ``PLACE`` says which.
 (
     WIDTH,
     CLASSES,
@@ -34,22 +36,53 @@ from __future__ import annotations
     MEMBER,
     FORETOLD,
     KEEP,
-) = range(15)
+    PLACE,
+    ALL_MEMBERS,
+    CHUNK_ENDS,
+    PACKED_ROWS,
+    MOST_PIECES,
+    MOST_PACKED,
+) = range(21)
 ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 
 # A member's row: its kind, its experts, what it costs a record, its step sizes and its loss. From
 # OWN on it is the member's own.
 KIND, FIRST_EXPERT, OWN_EXPERTS, COST, RUNGS, LOSS, MULTICLASS, OWN = range(8)
+#: The names by which sections and sizes ask for them.
+MODEL_COLUMNS = {
+    "width": WIDTH,
+    "classes": CLASSES,
+    "columns": COLUMNS,
+    "all_experts": EXPERTS,
+    "chunk": CHUNK,
+    "standardize": STANDARDIZE,
+    "learn_scales": LEARN_SCALES,
+    "learn_members": LEARN_MEMBERS,
+    "learn_mixer": LEARN_MIXER,
+    "redraws": REDRAWS,
+    "budget": BUDGET,
+    "stage": STAGE,
+    "member": MEMBER,
+    "n_foretold": FORETOLD,
+    "keep": KEEP,
+    "place": PLACE,
+    "all_members": ALL_MEMBERS,
+    "chunk_ends": CHUNK_ENDS,
+    "packed_rows": PACKED_ROWS,
+    "most_pieces": MOST_PIECES,
+    "most_packed": MOST_PACKED,
+}
+MEMBER_COLUMNS = {
+    "kind": KIND,
+    "first_expert": FIRST_EXPERT,
+    "experts": OWN_EXPERTS,
+    "cost": COST,
+    "rungs": RUNGS,
+    "loss": LOSS,
+    "multiclass": MULTICLASS,
+}
 # The kinds of members; kinds.py says which kernel each has.
 ANCHORS_KIND, ADDITIVE_KIND, MEMORY_KIND, FERNS_KIND, PRIOR_KIND, WAVES_KIND = range(1, 7)
 LOCAL_KIND, LANDMARKS_KIND, BUDGET_KIND = range(100, 103)
-# Which of the model's sections are its counters, and where the memory leaves its metric for the
-# ferns; the records that members have learned: a counter and, for the first of a chunk, the clock;
-# how many features a record names among many, a running mean that is a counter, too.
-COUNTERS, RELEVANCE, CLOCK = 0, 14, 19
-# The model's sections of rows without their empty pieces: see pieces.py.
-PACKED, BEGINS, PIECES = 21, 22, 23
-TAUGHT, USUALLY_NAMED = 2, 3
-
-FIRST_SECTION = 20
-PLAN_WIDTH = 64
+FIRST_SECTION = 32
+PLAN_WIDTH = 80

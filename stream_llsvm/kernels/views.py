@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -71,10 +71,10 @@ def _viewed_as(function: Callable[..., Array], kind: Any) -> None:
             target.cast(builder, extent, given, types.intp)
             for extent, given in zip(extents, shape_kind, strict=True)
         ]
-        return _array_at(target, builder, signature.return_type, place, shape)
+        return array_at(target, builder, signature.return_type, place, shape)
 
 
-def _array_at(target: Any, builder: Any, kind: Any, place: Any, shape: list[Any]) -> Any:
+def array_at(target: Any, builder: Any, kind: Any, place: Any, shape: list[Any]) -> Any:
     """Return what the compiler takes for an array: an address and a shape."""
     found = target.make_array(kind)(target, builder)
     size = cgutils.intp_t(target.get_abi_sizeof(target.get_data_type(kind.dtype)))
@@ -92,9 +92,21 @@ def _array_at(target: Any, builder: Any, kind: Any, place: Any, shape: list[Any]
     return found._getvalue()
 
 
-_viewed_as(floats, types.float32)
-_viewed_as(doubles, types.float64)
-_viewed_as(integers, types.int64)
+class View(NamedTuple):
+    """How numbers of one type are seen in a block of words."""
+
+    of: Callable[..., Array]
+    dtype: Any
+
+
+#: By the letters that sections use for a type.
+VIEWS = {
+    "f4": View(floats, types.float32),
+    "f8": View(doubles, types.float64),
+    "i8": View(integers, types.int64),
+}
+for _function, _dtype in VIEWS.values():
+    _viewed_as(_function, _dtype)
 
 
 @type_callable(flat)
@@ -105,4 +117,4 @@ def _type_flat(context: Any) -> Callable[[Any], Any]:
 @lower_builtin(flat, types.Array)
 def _write_flat(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     block = target.make_array(signature.args[0])(target, builder, arguments[0])
-    return _array_at(target, builder, signature.return_type, block.data, [block.nitems])
+    return array_at(target, builder, signature.return_type, block.data, [block.nitems])

@@ -13,8 +13,8 @@ from stream_llsvm.feature_maps.space import MappedSpace
 from stream_llsvm.frames import as_matrix
 from stream_llsvm.kernels.coding import CODINGS
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.kernels.members.anchors import LADDER as LADDER_SCHEDULE
-from stream_llsvm.kernels.members.anchors import PAPER_SAPL
+from stream_llsvm.kernels.members.anchor_state import LADDER as LADDER_SCHEDULE
+from stream_llsvm.kernels.members.anchor_state import PAPER_SAPL
 from stream_llsvm.labels import as_labels
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.mapping import CODE_IN, checked_map, feature_of, unmapped

@@ -175,7 +175,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
         columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
         z = np.zeros(memory.width)
-        z[columns] = memory.views(0)["z"][0, : len(columns)]
+        z[columns] = memory.views(0)["z"][0, 0, : len(columns)]
         taken = explain_last(memory, code, z)
         statistics = memory.views(0)["statistics"][columns]
         slopes = per_unit(statistics, memory.standardize, z[columns], taken.slopes[columns])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from stream_llsvm.kernels.coding import SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR
-from stream_llsvm.kernels.members.anchors import LADDER
+from stream_llsvm.kernels.members.anchor_state import LADDER
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.options import whole
 from stream_llsvm.members.additive import Additive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.members.anchors import PAPER_LLSVM
+from stream_llsvm.kernels.members.anchor_state import PAPER_LLSVM
 from stream_llsvm.learners.anchored import AnchorClassifier
 
 

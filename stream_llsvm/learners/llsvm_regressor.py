@@ -14,7 +14,7 @@ from stream_llsvm.explain import Explanation
 from stream_llsvm.features import Row
 from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
 from stream_llsvm.kernels.losses import HINGE, OVR
-from stream_llsvm.kernels.members.anchors import LADDER
+from stream_llsvm.kernels.members.anchor_state import LADDER
 from stream_llsvm.kernels.numbers.run import run_numbers
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
 from stream_llsvm.learners.anchored import COMMON_SHARE

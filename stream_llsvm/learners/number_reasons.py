@@ -43,7 +43,7 @@ def explain_number(
     columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
     model, numbers = memory.views(0), memory.views(2)
     z = np.zeros(memory.width)
-    z[columns] = model["z"][0, : len(columns)]
+    z[columns] = model["z"][0, 0, : len(columns)]
     parts = memory.members[0].parts(memory.views(1), z)
     assert parts is not None
     share = spread_of(memory.standardize, numbers["target"][0]) * numbers["blend"]

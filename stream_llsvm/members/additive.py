@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +26,7 @@ class Additive(Cells):
     steps: tuple[float, ...] = (0.3, 3.0, 30.0)
 
     kind = at.ADDITIVE_KIND
-    layout = kernel.LAYOUT
+    state = kernel.AdditiveState
 
     @property
     def name(self) -> str:
@@ -44,13 +43,8 @@ class Additive(Cells):
         return (self.n_knots - 1) // _THINNED + 1 if few else self.n_knots
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         return super().sizes(width, columns) | {"knots": self.knots(width)}
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        super().describe(row, sizes)
-        row[kernel.KNOTS] = sizes["knots"]
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

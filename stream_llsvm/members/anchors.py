@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.coding import RECONSTRUCTION
-from stream_llsvm.kernels.members import anchor_state as own
-from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kmeans import kmeans
 from stream_llsvm.members.base import Stepping, by_expert
 from stream_llsvm.members.member import Parts, Shape, Views
@@ -55,7 +54,7 @@ class Anchors(Stepping):
     mapped: bool = False
 
     kind = at.ANCHORS_KIND
-    layout = kernel.LAYOUT
+    state = kernel.AnchorState
 
     @property
     def answers_together(self) -> bool:  # type: ignore[override]
@@ -83,7 +82,7 @@ class Anchors(Stepping):
         return self.n_anchors * width + k * (k - 1) // 2 * width
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         rungs = self.rungs(width, columns)
         machines = self.n_anchors + (self.common_share > 0)
         solved = self.n_neighbors if self.coding == RECONSTRUCTION else 0
@@ -91,23 +90,20 @@ class Anchors(Stepping):
             "settings": kernel.STEPS + len(rungs),
             "anchors": self.n_anchors,
             "machines": machines,
+            "neighbours": self.n_neighbors,
             "reach": self.n_neighbors + machines - self.n_anchors,
             "copies": self.copies,
             "rungs": len(rungs),
-            "experts": self.experts(width, columns),
+            "loss": self.loss,
+            "multiclass": self.multiclass,
+            "coding": self.coding,
+            "schedule": self.schedule,
+            "supervised": int(self.supervised),
             "machine_width": 0 if self.flat else width,
             "gram_rows": solved,
             "gram_columns": solved + 1,
             "mapped_width": width if self.mapped else 0,
         }
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        row[own.ANCHORS], row[own.MACHINES] = sizes["anchors"], sizes["machines"]
-        row[own.NEIGHBORS], row[at.RUNGS] = self.n_neighbors, sizes["rungs"]
-        row[own.CODING], row[at.LOSS], row[at.MULTICLASS] = self.coding, self.loss, self.multiclass
-        row[own.SCHEDULE], row[own.SUPERVISED] = self.schedule, self.supervised
-        row[own.FLAT], row[own.MAPPED] = self.flat, sizes["mapped_width"]
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

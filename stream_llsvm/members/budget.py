@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.budget import run as kernel
 from stream_llsvm.kernels.budget.maintenance import MERGING, POWER
 from stream_llsvm.kernels.state import BUDGET_KIND
@@ -38,7 +36,7 @@ class Budgeted(Stepping):
     averaged: bool = False
 
     kind = BUDGET_KIND
-    layout = kernel.LAYOUT
+    state = kernel.BudgetState
 
     @property
     def attributes(self) -> bool:
@@ -67,14 +65,14 @@ class Budgeted(Stepping):
         return [f"gamma x {s:g}" for s in self.rungs(width, columns)]
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
-        return {"vectors": self.vectors(width), "experts": self.experts(width, columns)}
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        row[at.RUNGS] = sizes["experts"]
-        row[at.LOSS], row[at.MULTICLASS] = self.loss, self.multiclass
-        row[kernel.VECTORS], row[kernel.MAINTENANCE] = sizes["vectors"], self.maintenance
+        """Return its sizes and choices, as its state names them."""
+        return {
+            "n_vectors": self.vectors(width),
+            "rungs": self.experts(width, columns),
+            "loss": self.loss,
+            "multiclass": self.multiclass,
+            "maintenance": self.maintenance,
+        }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

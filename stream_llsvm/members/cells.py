@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.members.cells import STEPS
 from stream_llsvm.members.base import Stepping
 from stream_llsvm.members.member import Shape, Views
@@ -21,18 +18,15 @@ class Cells(Stepping):
     average_floor: float = 0.003
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         rungs = len(self.rungs(width, columns))
         return {
             "settings": STEPS + rungs,
             "copies": self.copies,
             "rungs": rungs,
-            "experts": rungs * self.copies,
+            "loss": self.loss,
+            "multiclass": self.multiclass,
         }
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        row[at.RUNGS], row[at.LOSS], row[at.MULTICLASS] = sizes["rungs"], self.loss, self.multiclass
 
     def width_of(self, views: Views) -> int:
         """Return how many features the state has room for."""

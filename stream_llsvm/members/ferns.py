@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +29,7 @@ class Ferns(Cells):
     seed: int = 0
 
     kind = at.FERNS_KIND
-    layout = kernel.LAYOUT
+    state = kernel.FernsState
 
     @property
     def name(self) -> str:
@@ -46,22 +45,13 @@ class Ferns(Cells):
         return self.n_ferns * self.depth
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         return super().sizes(width, columns) | {
             "ferns": self.n_ferns,
             "depth": self.depth,
             "leaves": 1 << self.depth,
             "kept": min(_MOST_KEPT, max(_FEWEST_KEPT, _KEPT_FLOATS // max(1, width))),
         }
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        super().describe(row, sizes)
-        row[kernel.FERNS], row[kernel.DEPTH], row[kernel.KEPT] = (
-            self.n_ferns,
-            self.depth,
-            sizes["kept"],
-        )
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +43,7 @@ class Landmarks(Cells):
     seed: int = 0
 
     kind = LANDMARKS_KIND
-    layout = kernel.LAYOUT
+    state = kernel.LandmarksState
 
     @property
     def name(self) -> str:
@@ -84,20 +84,15 @@ class Landmarks(Cells):
         return (self.n_clusters + self.landmarks(width)) * width + learned
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         return super().sizes(width, columns) | {
             "clusters": self.n_clusters,
-            "landmarks": self.landmarks(width),
+            "n_landmarks": self.landmarks(width),
             "directions": self.directions(width),
             "pause": 1 + 3 * self.directions(width) * width // _COMPONENT_BUDGET,
+            "projection": self.projection,
+            "choice": self.choice,
         }
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        super().describe(row, sizes)
-        row[kernel.CLUSTERS], row[kernel.LANDMARKS] = sizes["clusters"], sizes["landmarks"]
-        row[kernel.DIRECTIONS], row[kernel.PAUSE] = sizes["directions"], sizes["pause"]
-        row[kernel.PROJECTION], row[kernel.CHOICE] = self.projection, self.choice
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +56,7 @@ class LocalMachines(Plain):
     tolerance: float = TOLERANCE
 
     kind = LOCAL_KIND
-    layout = kernel.LAYOUT
+    state = kernel.LocalState
 
     @property
     def name(self) -> str:
@@ -99,34 +98,27 @@ class LocalMachines(Plain):
         return self.length(width) * width + solving + learning
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         near, kind = self.neighbours(width), self.map_kind(width)
         machines = min(max(2, columns), near)
         map_width = 0 if kind == PLAIN else width
+        one = width * width if kind == FULL else width
         entries = max(1, min(_MOST_ENTRIES, _CACHE_FLOATS // (machines * near)))
         return {
             "window": self.length(width),
             "neighbours": near,
             "machines": machines,
             "machines_and_one": machines + 1,
-            "entries": entries,
+            "n_entries": entries,
             "entry_words": cache.STAMPS + near,
             "map_width": map_width,
             "map_height": width if kind == FULL else min(1, map_width),
             "map": kind,
-            "full_width": width,
+            "kernel": self.kernel_kind,
+            "way": self.way,
+            "pause": 1 + 2 * kernel.PUPILS * one // _MAP_BUDGET,
+            "period": max(64, self.length(width) * one // _MAP_BUDGET),
         }
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        width, full = sizes["full_width"], sizes["map"] == FULL
-        row[kernel.WINDOW], row[kernel.MAP] = sizes["window"], sizes["map"]
-        row[kernel.KERNEL], row[kernel.WAY] = self.kernel_kind, self.way
-        row[kernel.MOST_NEAR], row[kernel.MOST_MACHINES] = sizes["neighbours"], sizes["machines"]
-        row[kernel.ENTRIES] = sizes["entries"]
-        one = width * width if full else width
-        row[kernel.PAUSE] = 1 + 2 * kernel.PUPILS * one // _MAP_BUDGET
-        row[kernel.PERIOD] = max(64, sizes["window"] * one // _MAP_BUDGET)
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""
@@ -208,7 +200,7 @@ class LocalMachines(Plain):
         biases = views["biases"][which]
         machines = biases[-1] * views["coefficients"][which, :n, :k] @ points
         machines = machines @ _matrix(views, width)
-        for m, code in enumerate(views["classes"][which, :n]):
+        for m, code in enumerate(views["codes"][which, :n]):
             if columns > 1 or code == 1:
                 row = code if columns > 1 else 0
                 slopes[0, row], rest[0, row] = machines[m], biases[m]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,7 +28,7 @@ class Remembered(Plain):
     learns_metric: bool = True
 
     kind = at.MEMORY_KIND
-    layout = kernel.LAYOUT
+    state = kernel.NeighboursState
 
     @property
     def attributes(self) -> bool:
@@ -59,12 +58,8 @@ class Remembered(Plain):
         return self.length(width) * width + min(kernel.METRIC_BUDGET, kernel.NEAREST * width)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
-        return {"window": self.length(width)}
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        row[kernel.WINDOW], row[kernel.LEARNS_METRIC] = sizes["window"], self.learns_metric
+        """Return its sizes and choices, as its state names them."""
+        return {"window": self.length(width), "learns_metric": int(self.learns_metric)}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

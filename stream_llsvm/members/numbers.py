@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import state as at
 from stream_llsvm.kernels.numbers import run as kernel
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE
 from stream_llsvm.members.base import Plain
@@ -24,7 +22,7 @@ class Numbers(Plain):
 
     name = "numbers"
     kind = kernel.NUMBERS_KIND
-    layout = kernel.LAYOUT
+    state = kernel.NumbersState
 
     def experts(self, width: int, columns: int) -> int:
         """Return how many scores per column it gives: none."""
@@ -44,12 +42,8 @@ class Numbers(Plain):
         return 0
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
-        return {}
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        row[at.LOSS] = self.loss
+        """Return its sizes and choices, as its state names them."""
+        return {"loss": self.loss}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

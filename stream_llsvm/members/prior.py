@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ class Prior(Plain):
     reach: int = 32
 
     kind = at.PRIOR_KIND
-    layout = kernel.LAYOUT
+    state = kernel.PriorState
 
     @property
     def name(self) -> str:
@@ -49,11 +48,8 @@ class Prior(Plain):
         return 2 * kernel.EXPERTS * columns
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         return {}
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan: there is nothing to choose."""
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first."""

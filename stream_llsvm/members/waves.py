@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +24,7 @@ class Waves(Plain):
     seed: int = 0
 
     kind = at.WAVES_KIND
-    layout = kernel.LAYOUT
+    state = kernel.WavesState
 
     @property
     def name(self) -> str:
@@ -50,12 +49,8 @@ class Waves(Plain):
         return waves * (width + columns + (2 * waves + columns) // 4)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return the dimensions that its layout names."""
+        """Return its sizes and choices, as its state names them."""
         return {"waves": self.waves(width)}
-
-    def describe(self, row: NDArray[np.int64], sizes: Mapping[str, int]) -> None:
-        """Fill in its row of the plan."""
-        row[kernel.WAVES] = sizes["waves"]
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         """Fill in what is not zero at first: each feature's frequencies are its column's own."""

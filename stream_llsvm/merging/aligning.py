@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import memory
-from stream_llsvm.kernels.run import MODEL_LAYOUT
+from stream_llsvm.kernels.run import ModelState
+from stream_llsvm.kernels.sections import sections_of
 from stream_llsvm.members.ferns import Ferns
 from stream_llsvm.members.memory import Remembered
 from stream_llsvm.memory import Memory
@@ -58,8 +59,8 @@ def reorder(model: Memory, features: Sequence[int], classes: Sequence[int]) -> N
 
 
 def _sections(model: Memory) -> Iterator[tuple[NDArray[Any], Sequence[int | str]]]:
-    for row, layout in enumerate([MODEL_LAYOUT, *(member.layout for member in model.members)]):
+    for row, kind in enumerate([ModelState, *(member.state for member in model.members)]):
         views = model.views(row)
-        for name, _, dimensions, where in layout:
-            if where == "state":
-                yield views[name], dimensions
+        for section in sections_of(kind):
+            if section.where == "state":
+                yield views[section.name], section.flat_dimensions

@@ -22,6 +22,7 @@ def njit(**options):
     def plain(function):
         file = types.SimpleNamespace(_load_index=lambda: {})
         function._cache = types.SimpleNamespace(_cache_file=file)
+        function.py_func = function
         function.signatures = ["none"]
         function.get_compile_result = lambda signature: types.SimpleNamespace(
             library=types.SimpleNamespace(get_pointer_to_function=lambda name: 0),

@@ -129,7 +129,7 @@ def test_pictures_are_learned_as_the_oracle_does(name: str, standardize: bool) -
     for row, label in zip(x, labels, strict=True):
         synced(oracle, kernels)
         both_learn(kernels, oracle, row, int(label), tolerance=1e-3)
-        in_pieces += int(kernels.memory.views(0)["pieces"][0] > 0)
+        in_pieces += int(kernels.memory.views(0)["pieces"][0, 0] > 0)
     assert in_pieces > 20
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.coding import CODINGS, RECONSTRUCTION
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOSSES, MULTICLASS, OVR
-from stream_llsvm.kernels.members.anchors import REACH
+from stream_llsvm.kernels.members.anchor_state import REACH
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.kernels.state import CHUNK
 from tests.oracle import Oracle

@@ -21,7 +21,7 @@ def test_a_single_cluster_learns_from_its_centre_and_the_global_machine_from_the
     model.learn_one(x, y)
     own, common = views["weights"].reshape(2, -1).astype(float) - before
     # Both take a step of the same length, from x - v and from x.
-    z, v = memory.views(0)["z"][0], views["facts"][0, 0] * views["positions"][0]
+    z, v = memory.views(0)["z"][0, 0], views["facts"][0, 0] * views["positions"][0]
     assert np.abs(common).max() > 0
     np.testing.assert_allclose(own * z, common * (z - v), rtol=1e-2, atol=1e-5)
 

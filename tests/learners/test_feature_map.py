@@ -23,7 +23,7 @@ from stream_llsvm import (
     load_model,
 )
 from stream_llsvm.feature_maps.space import MappedSpace
-from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.learners.saving import from_payload
 from stream_llsvm.reference import objective, problem_of
 from tests.learners.support import everything
@@ -104,7 +104,9 @@ def test_the_equations_step_by_step(kind: Any, made: Any, code_in: str) -> None:
         label = int(labels[t])
         y = 1 if label == model.classes[1] else -1
         model.learn_one(dict(enumerate(X[t].tolist())), label)
-        assert float(memory.views(0)["scores"][0, 0, 0]) == pytest.approx(blend, rel=1e-4, abs=1e-4)
+        assert float(memory.views(0)["scores"][0, 0, 0, 0]) == pytest.approx(
+            blend, rel=1e-4, abs=1e-4
+        )
         eta = 1 / (lam * (t + t0))
         if abs(1 - y * blend) < 1e-3:
             continue  # rounding decides who is pushed

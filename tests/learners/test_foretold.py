@@ -60,12 +60,12 @@ def test_trust_is_learned_from_the_scores_of_the_prediction(
     model = grown_up(kind, classes)
     records, labels = stream(60, seed=1, classes=classes)
     model.predict_one(records[0])
-    foretold = views(model)["scores"][0].astype(float)
+    foretold = views(model)["scores"][0, 0].astype(float)
     for x, y in zip(records[1:], labels[1:], strict=True):
         model.learn_one(x, y)
     before = {name: views(model)[name].copy() for name in ("mixer", "counters")}
     model.learn_one(records[0], labels[0])
-    fresh = views(model)["scores"][0].astype(float)
+    fresh = views(model)["scores"][0, 0].astype(float)
     assert not np.allclose(fresh, foretold, atol=1e-3), "the model has not learned meanwhile"
 
     oracle = Mixer(foretold.shape[0], classes)

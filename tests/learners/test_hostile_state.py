@@ -10,12 +10,11 @@ import pytest
 
 from stream_llsvm import CommitteeClassifier, MemoryClassifier, ModelFileError, SAPLClassifier
 from stream_llsvm.kernels.members import additive, ferns, memory, waves
-from stream_llsvm.kernels.members.anchors import MASS, SEEN, SHARPNESS, STEPS, VISITS
+from stream_llsvm.kernels.members.anchor_state import MASS, SEEN, SHARPNESS, STEPS, VISITS
 from stream_llsvm.kernels.mixer import EFFORT, POWER
-from stream_llsvm.kernels.run import MIXED
+from stream_llsvm.kernels.run import MIXED, TAUGHT
 from stream_llsvm.kernels.run import SEEN as RECORDS
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, VARIANCE
-from stream_llsvm.kernels.state import TAUGHT
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm import ModelFileError, SAPLClassifier, load_model, model_file
-from stream_llsvm.kernels.members.anchors import N_ANCHORS, ZOOM
+from stream_llsvm.kernels.members.anchor_state import N_ANCHORS, ZOOM
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import ALL_LEARNERS, everything, records, small, taught
 

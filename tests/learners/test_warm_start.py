@@ -22,7 +22,7 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
-from stream_llsvm.kernels.members.anchors import CLUSTER_FLOOR, NORM, REACH, ZOOM
+from stream_llsvm.kernels.members.anchor_state import CLUSTER_FLOOR, NORM, REACH, ZOOM
 from stream_llsvm.kernels.scaling import MANY, NAMED
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier

@@ -17,9 +17,10 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
+from stream_llsvm.kernels.run import USUALLY_NAMED
 from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.kernels.sleep import LINE, TERM
-from stream_llsvm.kernels.state import COST, USUALLY_NAMED
+from stream_llsvm.kernels.state import COST
 from stream_llsvm.learners.room import roomy
 from stream_llsvm.names import sort_key
 

@@ -14,6 +14,7 @@ which needs no search; h is then found by golden section.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -105,11 +106,10 @@ def golden_section(steep: Real, sums: Array) -> Real:
 
 
 @kernel
-def merge(
-    a: int, held: int, gamma: Real, vectors: Array, norms: Array, stamps: Array,
-    coefficients: Array, dense: Array, products: Array, sums: Array,
-) -> None:  # fmt: skip
+def merge(m: Any, a: int, held: int, gamma: Real, dense: Array) -> None:
     """Let vector a become one with the other for which this changes the machines least."""
+    vectors, norms, stamps = m.vectors, m.norms, m.stamps
+    coefficients, products, sums = m.coefficients, m.products, m.sums
     scores_of(vectors[:held], vectors[a], dense, products)
     partner, cheapest = -1, np.inf
     for v in range(held):

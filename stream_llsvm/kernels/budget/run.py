@@ -16,25 +16,17 @@ between records and support vectors, which is measured on the first records and 
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 from stream_llsvm.kernels.budget.maintenance import MERGING, merge, weakest
+from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.landmarks.projection import become
 from stream_llsvm.kernels.linear import copy_to, scores_of
 from stream_llsvm.kernels.losses import pushes
-from stream_llsvm.kernels.state import (
-    COLUMNS,
-    FIRST_EXPERT,
-    FIRST_SECTION,
-    LOSS,
-    MULTICLASS,
-    OWN,
-    OWN_EXPERTS,
-    WIDTH,
-)
-from stream_llsvm.kernels.views import doubles, flat, floats
+from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.views import flat
 
-VECTORS, MAINTENANCE = range(OWN, OWN + 2)
 # Settings: the penalty, how far the first steps are shortened, gamma (0: found) and its factor.
 L2, T0, GAMMA, BELL = range(4)
 # Records learned, vectors held, how often room was made, and the usual squared distance.
@@ -45,95 +37,76 @@ YOUNG = 20
 #: So many records say what distance is usual.
 SETTLED = 500
 
-LAYOUT = (
-    ("settings", "f8", (4,), "state"),
-    ("running", "f8", (4,), "state"),
-    ("vectors", "f4", ("vectors", "width"), "state"),
-    ("norms", "f8", ("vectors",), "state"),
-    ("stamps", "f8", ("vectors",), "state"),
-    ("bias", "f4", ("experts", "columns"), "state"),
-    ("coefficients", "f4", ("vectors", "experts", "columns"), "state"),
-    ("products", "f4", ("vectors",), "scratch"),
-    ("shares", "f4", ("vectors",), "scratch"),
-    ("push", "f4", ("experts", "columns"), "scratch"),
-    ("sums", "f8", ("experts", 3), "scratch"),
-)
+
+class BudgetState(NamedTuple):
+    """What a budgeted Pegasos keeps, by name."""
+
+    columns: int
+    first_expert: int
+    experts: int
+    loss: int
+    multiclass: int
+    n_vectors: int
+    maintenance: int
+    settings: Annotated[Array, state("f8", 4)]
+    running: Annotated[Array, state("f8", 4)]
+    vectors: Annotated[Array, state("f4", "n_vectors", "width")]
+    norms: Annotated[Array, state("f8", "n_vectors")]
+    #: When each vector was learned.
+    stamps: Annotated[Array, state("f8", "n_vectors")]
+    bias: Annotated[Array, state("f4", ("experts", "columns"))]
+    coefficients: Annotated[Array, state("f4", "n_vectors", ("experts", "columns"))]
+    products: Annotated[Array, scratch("f4", "n_vectors")]
+    shares: Annotated[Array, scratch("f4", "n_vectors")]
+    push: Annotated[Array, scratch("f4", ("experts", "columns"))]
+    sums: Annotated[Array, scratch("f8", "experts", 3)]
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, in any case anew, then learn from it if it has a label."""
-    row = plan[member]
-    width, columns = plan[0, WIDTH], plan[0, COLUMNS]
-    first, experts, most = row[FIRST_EXPERT], row[OWN_EXPERTS], row[VECTORS]
-    wide = experts * columns
-    o = row[FIRST_SECTION:]
-    settings = doubles(state, o[0], 4)
-    running = doubles(state, o[1], 4)
-    vectors = floats(state, o[2], (most, width))
-    norms = doubles(state, o[3], most)
-    stamps = doubles(state, o[4], most)
-    bias = floats(state, o[5], wide)
-    coefficients = floats(state, o[6], (most, wide))
-    products = floats(scratch, o[7], most)
-    shares = floats(scratch, o[8], most)
-    push = floats(scratch, o[9], wide)
-    sums = doubles(scratch, o[10], (experts, 3))
-    for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = flat(scores[q, first : first + experts])
+    m = views(BudgetState, state, scratch, plan, member)
+    running, settings, push, columns = m.running, m.settings, m.push, m.columns
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        label, importance = chunk.labels[q], chunk.importance[q]
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
         x_norm = 0.0
         for i in range(x.size):
             x_norm += x[i] * x[i]
         held = int(running[HELD])
-        scores_of(vectors[:held], x, at, products)
-        apart = distances(products, norms, held, x_norm, shares)
+        scores_of(m.vectors[:held], x, at, m.products)
+        apart = distances(m.products, m.norms, held, x_norm, m.shares)
         gamma = gamma_of(settings, running, apart)
-        scale = scale_of(settings, running)
-        score(scale, gamma, shares[:held], bias, coefficients, columns, out)
-        if labels[q] < 0:
+        score(m, scale_of(settings, running), gamma, m.shares[:held], out)
+        if label < 0:
             continue
         running[SEEN] += 1
         if running[SEEN] == YOUNG:
-            begin_anew(running, bias)
+            begin_anew(running, m.bias)
             held = 0
         if running[SEEN] <= SETTLED and held > 0:
             follow_distances(running, apart)
         any_push = False
-        for e in range(experts):
+        for e in range(m.experts):
             a, b = e * columns, (e + 1) * columns
-            any_push |= pushes(row[LOSS], row[MULTICLASS], out[a:b], labels[q], push[a:b])
+            any_push |= pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
         if not any_push:
             continue
-        if held == most:
-            v = weakest(coefficients, stamps, held)
-            if row[MAINTENANCE] == MERGING:
-                merge(
-                    v, held, gamma, vectors, norms, stamps, coefficients, at[:0], products, sums
-                )  # fmt: skip
+        if held == m.n_vectors:
+            v = weakest(m.coefficients, m.stamps, held)
+            if m.maintenance == MERGING:
+                merge(m, v, held, gamma, at[:0])
             running[MADE] += 1
         else:
             v = held
             running[HELD] += 1
-        become(vectors[v], x, at)
-        norms[v], stamps[v] = x_norm, running[SEEN]
-        w = coefficients[v]
-        for u in range(wide):
-            w[u] = importance[q] * push[u]
-            bias[u] += w[u]
+        become(m.vectors[v], x, at)
+        m.norms[v], m.stamps[v] = x_norm, running[SEEN]
+        w = m.coefficients[v]
+        for u in range(w.size):
+            w[u] = importance * push[u]
+            m.bias[u] += w[u]
 
 
 @kernel
@@ -182,18 +155,15 @@ def gamma_of(settings: Array, running: Array, apart: Real) -> Real:
 
 
 @kernel
-def score(
-    scale: Real, gamma: Real, shares: Array, bias: Array, coefficients: Array, columns: int,
-    out: Array,
-) -> None:  # fmt: skip
+def score(m: BudgetState, scale: Real, gamma: Real, shares: Array, out: Array) -> None:
     """Turn squared distances into the widest kernel, and into the scores of all widths."""
-    copy_to(out, bias)
+    copy_to(out, m.bias)
     for v in range(shares.size):
         share = math.exp(-gamma * shares[v])
         shares[v] = share
-        w = coefficients[v]
-        for begin in range(0, out.size, columns):
-            for u in range(begin, begin + columns):
+        w = m.coefficients[v]
+        for begin in range(0, out.size, m.columns):
+            for u in range(begin, begin + m.columns):
                 out[u] += share * w[u]
             share *= share
             share *= share

@@ -9,6 +9,7 @@ directions and V the new, theta becomes V U' theta. What both span is answered a
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
@@ -83,11 +84,9 @@ def orthonormal(components: Array, found: int, basis: Array) -> int:
 
 
 @kernel
-def turn_to(
-    basis: Array, n: int, landmarks: Array, held: int, weights: Array, clusters: int,
-    turn: Array, turned: Array,
-) -> None:  # fmt: skip
+def turn_to(m: Any, n: int, held: int, clusters: int) -> None:
     """Let the first n rows of the basis be the landmarks, and turn the weights with them."""
+    basis, landmarks, weights, turn, turned = m.basis, m.landmarks, m.weights, m.turn, m.turned
     for p in range(n):
         for old in range(held):
             turn[p, old] = dot(basis[p], landmarks[old])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +16,15 @@ RANDOM, PRINCIPAL = range(2)
 
 
 @kernel
-def project(
-    projection: int, landmarks: Array, norms: Array, x: Array, at: Array, x_norm: Real,
-    bell: Real, spread: Real, shares: Array,
-) -> Real:  # fmt: skip
+def project(m: Any, n: int, x: Array, at: Array, x_norm: Real, bell: Real, spread: Real) -> Real:
     """Fill shares with mu(x, l_p); returns the mean squared distance to the landmarks.
 
     Linear: x . l / |l|, so that a long landmark counts no more than a short one. RBF:
     exp(-|x - l|^2 / (bell spread)), with the mean squared distance that was usual so far.
     """
-    scores_of(landmarks, x, at, shares)
-    if projection == LINEAR:
+    norms, shares = m.norms, m.shares[:n]
+    scores_of(m.landmarks[:n], x, at, shares)
+    if m.projection == LINEAR:
         for p in range(shares.size):
             shares[p] *= np.float32(1 / math.sqrt(norms[p])) if norms[p] > 0 else np.float32(0)
         return 0.0

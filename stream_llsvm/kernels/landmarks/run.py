@@ -9,8 +9,11 @@ records as they are, landmarks are a fair sample of them or their principal comp
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
+from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.coding import nearest
 from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.landmarks.principal import follow_components, orthonormal, turn_to
@@ -27,20 +30,9 @@ from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import MASS, NORM, VISITS
 from stream_llsvm.kernels.members.anchor_steps import place, shift
 from stream_llsvm.kernels.members.cells import AVERAGE_FLOOR, STEPS, follow, score_cells
-from stream_llsvm.kernels.state import (
-    COLUMNS,
-    FIRST_EXPERT,
-    FIRST_SECTION,
-    LOSS,
-    MULTICLASS,
-    OWN,
-    OWN_EXPERTS,
-    RUNGS,
-    WIDTH,
-)
-from stream_llsvm.kernels.views import doubles, flat, floats, integers
+from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.views import flat
 
-CLUSTERS, LANDMARKS, DIRECTIONS, PROJECTION, CHOICE, PAUSE = range(OWN, OWN + 6)
 # The RBF's width, and the penalty on weights.
 BELL, L2 = range(2)
 # Records learned, clusters, landmarks, the usual squared distance, records that landmarks stand
@@ -54,143 +46,127 @@ SLOWEST = 0.001
 #: Records between two times that components become landmarks: half of all so far, at most so many.
 LONGEST = 8_192
 
-LAYOUT = (
-    ("settings", "f8", ("settings",), "state"),
-    ("form", "f8", (2,), "state"),
-    ("running", "f8", (8,), "state"),
-    ("source", "i8", (1,), "state"),
-    ("positions", "f4", ("clusters", "width"), "state"),
-    ("facts", "f4", (4, "clusters"), "state"),
-    ("landmarks", "f4", ("landmarks", "width"), "state"),
-    ("norms", "f8", ("landmarks",), "state"),
-    ("components", "f4", ("directions", "width"), "state"),
-    ("bias", "f4", ("copies", "rungs", "columns"), "state"),
-    ("weights", "f4", ("clusters", "landmarks", "copies", "rungs", "columns"), "state"),
-    ("found", "i8", (2,), "scratch"),
-    ("nearest", "f4", (2,), "scratch"),
-    ("products", "f4", ("clusters",), "scratch"),
-    ("shares", "f4", ("landmarks",), "scratch"),
-    ("cells", "i8", ("landmarks",), "scratch"),
-    ("sums", "f4", (2, "experts", "columns"), "scratch"),
-    ("rest", "f4", ("width",), "scratch"),
-    ("basis", "f4", ("directions", "width"), "scratch"),
-    ("turn", "f4", ("directions", "directions"), "scratch"),
-    ("turned", "f4", ("directions", "experts", "columns"), "scratch"),
-)
+
+class LandmarksState(NamedTuple):
+    """What a landmarks member keeps, by name."""
+
+    columns: int
+    first_expert: int
+    experts: int
+    rungs: int
+    loss: int
+    multiclass: int
+    n_landmarks: int
+    directions: int
+    projection: int
+    choice: int
+    pause: int
+    settings: Annotated[Array, state("f8", "settings")]
+    form: Annotated[Array, state("f8", 2)]
+    running: Annotated[Array, state("f8", 8)]
+    source: Annotated[Array, state("i8", 1)]
+    #: The clusters' centres, and what is known of each, as of an anchor.
+    positions: Annotated[Array, state("f4", "clusters", "width")]
+    facts: Annotated[Array, state("f4", 4, "clusters")]
+    landmarks: Annotated[Array, state("f4", "n_landmarks", "width")]
+    norms: Annotated[Array, state("f8", "n_landmarks")]
+    components: Annotated[Array, state("f4", "directions", "width")]
+    bias: Annotated[Array, state("f4", ("copies", "rungs", "columns"))]
+    weights: Annotated[
+        Array, state("f4", "clusters", "n_landmarks", ("copies", "rungs", "columns"))
+    ]
+    #: The record's cluster, and how many landmarks it was compared with.
+    found: Annotated[Array, scratch("i8", 2)]
+    nearest: Annotated[Array, scratch("f4", 2)]
+    products: Annotated[Array, scratch("f4", "clusters")]
+    shares: Annotated[Array, scratch("f4", "n_landmarks")]
+    cells: Annotated[Array, scratch("i8", "n_landmarks")]
+    sums: Annotated[Array, scratch("f4", 2, ("experts", "columns"))]
+    rest: Annotated[Array, scratch("f4", "width")]
+    basis: Annotated[Array, scratch("f4", "directions", "width")]
+    turn: Annotated[Array, scratch("f4", "directions", "directions")]
+    turned: Annotated[Array, scratch("f4", "directions", ("experts", "columns"))]
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, in any case anew, then learn from it if it has a label."""
-    row = plan[member]
-    width, columns = plan[0, WIDTH], plan[0, COLUMNS]
-    first, experts, rungs = row[FIRST_EXPERT], row[OWN_EXPERTS], row[RUNGS]
-    clusters, most, directions = row[CLUSTERS], row[LANDMARKS], row[DIRECTIONS]
-    wide = experts * columns
-    o = row[FIRST_SECTION:]
-    settings = doubles(state, o[0], STEPS + rungs)
-    form = doubles(state, o[1], 2)
-    running = doubles(state, o[2], 8)
-    source = integers(state, o[3], 1)
-    positions = floats(state, o[4], (clusters, width))
-    facts = floats(state, o[5], (4, clusters))
-    landmarks = floats(state, o[6], (most, width))
-    norms = doubles(state, o[7], most)
-    components = floats(state, o[8], (directions, width))
-    bias = floats(state, o[9], wide)
-    weights = floats(state, o[10], (clusters, most, wide))
-    found = integers(scratch, o[11], 2)
-    near_by = floats(scratch, o[12], 2)
-    products = floats(scratch, o[13], clusters)
-    shares = floats(scratch, o[14], most)
-    cells = integers(scratch, o[15], most)
-    sums = floats(scratch, o[16], (2, wide))
-    rest = floats(scratch, o[17], width)
-    basis = floats(scratch, o[18], (directions, width))
-    turn = floats(scratch, o[19], (directions, directions))
-    turned = floats(scratch, o[20], (directions, wide))
-    near, distance, along = found[:1], near_by[:1], near_by[1:]
-    for p in range(most):
-        cells[p] = p
-    for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = flat(scores[q, first : first + experts])
+    m = views(LandmarksState, state, scratch, plan, member)
+    running, near, distance, along = m.running, m.found[:1], m.nearest[:1], m.nearest[1:]
+    for p in range(m.n_landmarks):
+        m.cells[p] = p
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        label, importance = chunk.labels[q], chunk.importance[q]
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
         x_norm = np.float32(0)
         for i in range(x.size):
             x_norm += x[i] * x[i]
         born, held = int(running[BORN]), int(running[HELD])
-        scores_of(positions[:born], x, at, products)
-        nearest(products, facts, born, x_norm, near, distance, along)
+        scores_of(m.positions[:born], x, at, m.products)
+        nearest(m.products, m.facts, born, x_norm, near, distance, along)
         k, n = max(0, near[0]), held if born > 0 else 0
-        found[1] = n
-        apart = project(
-            row[PROJECTION], landmarks[:n], norms, x, at, x_norm, form[BELL], running[SPREAD],
-            shares[:n],
-        )  # fmt: skip
-        score_cells(weights[k], bias, cells[:n], shares, out)
-        if labels[q] < 0:
+        m.found[1] = n
+        apart = project(m, n, x, at, x_norm, m.form[BELL], running[SPREAD])
+        score_cells(m.weights[k], m.bias, m.cells[:n], m.shares, out)
+        if label < 0:
             continue
         running[SEEN] += 1
-        step(
-            row, columns, settings, bias, weights[k], facts, k, shares[:n], running[SEEN],
-            labels[q], importance[q], form[L2], out, sums[0], sums[1],
-        )  # fmt: skip
+        step(m, k, n, label, importance, out)
         if running[RESTING] > 0:
             continue
         running[OFFERED] += 1
         if running[OFFERED] == YOUNG:
-            begin_anew(row, running, landmarks, norms, weights)
+            begin_anew(m)
             born, held = 0, int(running[HELD])
         if n > 0:
             pace = max(SLOWEST, 1 / running[OFFERED])
             running[SPREAD] += pace * (apart - running[SPREAD])
-        cluster(running, positions, facts, weights, born, k, x, at, x_norm, distance, along,
-                importance[q])  # fmt: skip
-        if row[CHOICE] != PRINCIPAL:
-            p = place_in_sample(most, held, running[OFFERED], source)
-            if p >= 0 and x_norm > 0:
-                if p < held:
-                    hand_over(weights, p, overlap(row[PROJECTION], shares[p], x_norm))
-                become(landmarks[p], x, at)
-                norms[p] = x_norm
-                running[HELD] = max(held, p + 1)
-        elif directions > 0 and x_norm > 0:
-            lessons = running[OFFERED] // row[PAUSE]
-            if running[OFFERED] < YOUNG or running[OFFERED] % row[PAUSE] == 0:
-                become(rest, x, at)
-                running[FOUND] = follow_components(
-                    components, int(running[FOUND]), max(1.0, lessons), rest
-                )
-            if running[OFFERED] >= running[NEXT]:
-                new = orthonormal(components, int(running[FOUND]), basis)
-                turn_to(basis, new, landmarks, held, weights, int(running[BORN]), turn, turned)
-                norms[:new] = 1
-                running[HELD] = new
-                running[NEXT] = running[OFFERED] + min(LONGEST, running[OFFERED] // 2)
+        cluster(m, born, k, x, at, x_norm, importance)
+        if m.choice != PRINCIPAL:
+            sample_landmark(m, held, x, at, x_norm)
+        elif m.directions > 0 and x_norm > 0:
+            follow_directions(m, held, x, at)
 
 
 @kernel
-def begin_anew(
-    row: Array, running: Array, landmarks: Array, norms: Array, weights: Array
-) -> None:  # fmt: skip
+def sample_landmark(m: LandmarksState, held: int, x: Array, at: Array, x_norm: Real) -> None:
+    """Let a record become a landmark, if the fair sample has a place for it."""
+    p = place_in_sample(m.n_landmarks, held, m.running[OFFERED], m.source)
+    if p >= 0 and x_norm > 0:
+        if p < held:
+            hand_over(m.weights, p, overlap(m.projection, m.shares[p], x_norm))
+        become(m.landmarks[p], x, at)
+        m.norms[p] = x_norm
+        m.running[HELD] = max(held, p + 1)
+
+
+@kernel
+def follow_directions(m: LandmarksState, held: int, x: Array, at: Array) -> None:
+    """Follow the principal components, which become the landmarks now and then."""
+    running = m.running
+    lessons = running[OFFERED] // m.pause
+    if running[OFFERED] < YOUNG or running[OFFERED] % m.pause == 0:
+        become(m.rest, x, at)
+        running[FOUND] = follow_components(
+            m.components, int(running[FOUND]), max(1.0, lessons), m.rest
+        )
+    if running[OFFERED] >= running[NEXT]:
+        new = orthonormal(m.components, int(running[FOUND]), m.basis)
+        turn_to(m, new, held, int(running[BORN]))
+        m.norms[:new] = 1
+        running[HELD] = new
+        running[NEXT] = running[OFFERED] + min(LONGEST, running[OFFERED] // 2)
+
+
+@kernel
+def begin_anew(m: LandmarksState) -> None:
     """Forget clusters and landmarks, and what was learned over them."""
+    running = m.running
     running[BORN] = 0
     running[SPREAD] = 0
-    weights[:] = 0
-    if row[CHOICE] != PRINCIPAL or row[DIRECTIONS] > 0:  # else they are the axes, and stay
+    m.weights[:] = 0
+    if m.choice != PRINCIPAL or m.directions > 0:  # else they are the axes, and stay
         running[HELD] = 0
         running[FOUND] = 0
         running[NEXT] = 0
@@ -198,17 +174,18 @@ def begin_anew(
 
 @kernel
 def cluster(
-    running: Array, positions: Array, facts: Array, weights: Array, born: int, k: int, x: Array,
-    at: Array, x_norm: Real, distance: Array, along: Array, importance: Real,
-) -> None:  # fmt: skip
+    m: LandmarksState, born: int, k: int, x: Array, at: Array, x_norm: Real, importance: Real
+) -> None:
     """Take a step of online k-means; a new cluster begins with the machine of the nearest."""
+    positions, facts, weights = m.positions, m.facts, m.weights
+    distance, along = m.nearest[:1], m.nearest[1:]
     apart = born == 0 or distance[0] > np.float32(1e-5) * (x_norm + facts[NORM, k])
     if born < positions.shape[0] and apart:
         place(positions[born], facts, born, x, at, x_norm)
         if born > 0:
             for p in range(weights.shape[1]):
                 copy_to(weights[born, p], weights[k, p])
-        running[BORN] = born + 1
+        m.running[BORN] = born + 1
         return
     facts[VISITS, k] += 1
     pace = max(CLUSTER_FLOOR, 1 / facts[VISITS, k]) * min(1.0, importance)
@@ -216,11 +193,7 @@ def cluster(
 
 
 @kernel
-def step(
-    row: Array, columns: int, settings: Array, bias: Array, weights: Array, facts: Array, k: int,
-    shares: Array, seen: Real, label: int, importance: Real, l2: Real, out: Array, push: Array,
-    pace: Array,
-) -> None:  # fmt: skip
+def step(m: LandmarksState, k: int, n: int, label: int, importance: Real, out: Array) -> None:
     """One step on the cluster's machine and the common bias, then on their averages.
 
     Of theta only the cluster's own row moves, by mu: at its optimum it is a sum of such steps over
@@ -228,11 +201,13 @@ def step(
     all clusters share, L3(8). As in ``members/cells.py`` it is divided by the record's own energy,
     1 + sum_p mu_p^2.
     """
-    rungs = row[RUNGS]
-    half, averaged = rungs * columns, row[OWN_EXPERTS] == 2 * rungs
+    rungs, columns, settings, facts = m.rungs, m.columns, m.settings, m.facts
+    weights, shares, l2 = m.weights[k], m.shares[:n], m.form[L2]
+    push, pace = m.sums[0], m.sums[1]
+    half, averaged = rungs * columns, m.experts == 2 * rungs
     for e in range(rungs):  # the averages only follow: nothing pushes them
         a, b = e * columns, (e + 1) * columns
-        pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
+        pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
     energy = 1.0
     for p in range(shares.size):
         energy += shares[p] * shares[p]
@@ -240,8 +215,8 @@ def step(
         eta = importance * settings[STEPS + r] / energy
         for u in range(r * columns, (r + 1) * columns):
             pace[u] = eta * push[u]
-    slowest = settings[AVERAGE_FLOOR]
-    follow(bias, pace, 1.0, min(1.0, importance * max(slowest, 1 / seen)), half, averaged)
+    slowest, seen = settings[AVERAGE_FLOOR], m.running[SEEN]
+    follow(m.bias, pace, 1.0, min(1.0, importance * max(slowest, 1 / seen)), half, averaged)
     if shares.size == 0:
         return
     facts[MASS, k] += importance

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
@@ -10,6 +12,23 @@ from stream_llsvm.kernels.local.window import LABEL, WORTH
 
 #: What a machine says where all near are of another class: b = -1, w = 0 solves LAS(1) exactly.
 NOBODY = -1.0
+
+
+class Problem(NamedTuple):
+    """What a neighbourhood's machines are to be: the kernel, its width, C, and how exact."""
+
+    kernel: int
+    sigma: Real
+    cost: Real
+    tolerance: Real
+
+
+class Solved(NamedTuple):
+    """A neighbourhood's machines: a class code each, coefficients by neighbour, biases."""
+
+    codes: Array
+    coefficients: Array
+    biases: Array
 
 
 @kernel
@@ -50,21 +69,9 @@ def classes_of(places: Array, facts: Array, classes: Array) -> int:
 
 @kernel
 def solve_all(
-    kind: int,
-    sigma: Real,
-    cost: Real,
-    tolerance: Real,
-    points: Array,
-    places: Array,
-    facts: Array,
-    gram: Array,
-    y: Array,
-    most: Array,
-    gradient: Array,
-    classes: Array,
-    coefficients: Array,
-    biases: Array,
-) -> Real:
+    problem: Problem, points: Array, places: Array, facts: Array, gram: Array, work: Array,
+    n_classes: int, solved: Solved,
+) -> Real:  # fmt: skip
     """Solve each class against the rest, LAS section III; returns the kernel's 1 / sigma^2.
 
     One against the rest as LAS has it: one gram matrix serves all of them, a class that is not
@@ -72,18 +79,20 @@ def solve_all(
     of one is that of the other, negated.
     """
     n = places.size
-    precision = fill_gram(points[:n], kind, sigma, gram[:n, :n])
+    y, most, gradient = work[0], work[1], work[2]
+    coefficients, biases = solved.coefficients, solved.biases
+    precision = fill_gram(points[:n], problem.kernel, problem.sigma, gram[:n, :n])
     for j in range(n):
-        most[j] = cost * facts[WORTH, places[j]]
-    for m in range(classes.size):
-        if m == 0 and classes.size == 2:
+        most[j] = problem.cost * facts[WORTH, places[j]]
+    for m in range(n_classes):
+        if m == 0 and n_classes == 2:
             continue
         for j in range(n):
-            y[j] = 1.0 if facts[LABEL, places[j]] == classes[m] else -1.0
+            y[j] = 1.0 if facts[LABEL, places[j]] == solved.codes[m] else -1.0
         biases[m] = solve(
-            gram[:n, :n], y[:n], most[:n], tolerance, coefficients[m, :n], gradient[:n]
+            gram[:n, :n], y[:n], most[:n], problem.tolerance, coefficients[m, :n], gradient[:n]
         )
-    if classes.size == 2:
+    if n_classes == 2:
         biases[0] = -biases[1]
         for j in range(n):
             coefficients[0, j] = -coefficients[1, j]
@@ -92,18 +101,12 @@ def solve_all(
 
 @kernel
 def answer(
-    kind: int,
-    precision: Real,
-    x: Array,
-    points: Array,
-    classes: Array,
-    coefficients: Array,
-    biases: Array,
-    values: Array,
-    pulls: Array,
-    out: Array,
-) -> None:
+    kind: int, x: Array, points: Array, solved: Solved, n_classes: int, values: Array,
+    pulls: Array, out: Array,
+) -> None:  # fmt: skip
     """Fill out with the machines' values, pulls with what each neighbour adds to the greatest."""
+    classes, coefficients, biases = solved.codes[:n_classes], solved.coefficients, solved.biases
+    precision = biases[biases.size - 1]
     n = pulls.size
     for j in range(n):
         values[j] = value_of(kind, precision, x, points[j])

@@ -60,12 +60,11 @@ def gradient_of(
     near: Array,
     errors: Array,
     beta: Real,
-    apart: Array,
-    mapped: Array,
+    rows: Array,
     gradient: Array,
 ) -> None:
     """Fill gradient with dE/dA; ``store`` holds the neighbours, by columns."""
-    width = matrix.shape[0]
+    width, apart, mapped = matrix.shape[0], rows[0], rows[1]
     gradient[:] = 0
     farthest = FARTHEST / math.sqrt(beta)
     for j in range(near.size):

@@ -6,6 +6,7 @@ Both lie by columns, so that the search runs along a feature over all records.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -62,20 +63,18 @@ def map_window(
 
 
 @kernel
-def search(
-    seen: Array, facts: Array, x: Array, distance: Array, least: Array, best: Array,
-    factors: Array, near: Array, nearest: Array,
-) -> None:  # fmt: skip
-    """Find the nearest records, nearest first, and their squared distances."""
+def search(m: Any, seen: Array, held: int, k: int) -> None:
+    """Find the records nearest to the query, nearest first, and their squared distances."""
+    x, factors, distance = m.query, m.rows[0], m.distance[:held]
     norm = np.float32(0)
     for i in range(x.size):
         factors[i] = 2 * x[i]
         norm += x[i] * x[i]
-    for j in range(distance.size):
-        distance[j] = np.float32(facts[NORM, j]) + norm
-    none = best[:0]  # no list of columns: all of them
+    for j in range(held):
+        distance[j] = np.float32(m.facts[NORM, j]) + norm
+    none = m.best[:0]  # no list of columns: all of them
     subtract_products(seen, factors, none, distance)
-    smallest(distance, least, best, near, nearest)
+    smallest(distance, m.least, m.best, m.near[:k], m.nearest[:k])
 
 
 @kernel

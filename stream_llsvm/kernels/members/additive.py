@@ -7,34 +7,38 @@ model: exact for the intersection kernel's kind of problem, and explained featur
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.jit import Array, kernel, member_kernel
-from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
-from stream_llsvm.kernels.scaling import Z_MOST
-from stream_llsvm.kernels.state import (
-    COLUMNS,
-    FIRST_EXPERT,
-    FIRST_SECTION,
-    OWN,
-    OWN_EXPERTS,
-    RUNGS,
-    WIDTH,
-)
-from stream_llsvm.kernels.views import doubles, flat, floats, integers
+from typing import Annotated, NamedTuple
 
-KNOTS = OWN
+from stream_llsvm.kernels.chunk import Chunk, row_of
+from stream_llsvm.kernels.jit import Array, kernel, member_kernel
+from stream_llsvm.kernels.members.cells import learn_cells, score_cells
+from stream_llsvm.kernels.scaling import Z_MOST
+from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.views import flat
+
 SEEN = 0
 
-LAYOUT = (
-    ("settings", "f8", ("settings",), "state"),
-    ("running", "f8", (8,), "state"),
-    ("bias", "f4", ("copies", "rungs", "columns"), "state"),
-    ("mass", "f4", ("width", "knots"), "state"),
-    ("weights", "f4", ("width", "knots", "copies", "rungs", "columns"), "state"),
-    ("touched", "i8", (1,), "scratch"),
-    ("cells", "i8", ("width", 2), "scratch"),
-    ("shares", "f4", ("width", 2), "scratch"),
-    ("sums", "f4", (2, "experts", "columns"), "scratch"),
-)
+
+class AdditiveState(NamedTuple):
+    """What an additive member keeps, by name."""
+
+    columns: int
+    first_expert: int
+    experts: int
+    rungs: int
+    loss: int
+    multiclass: int
+    knots: int
+    settings: Annotated[Array, state("f8", "settings")]
+    running: Annotated[Array, state("f8", 8)]
+    bias: Annotated[Array, state("f4", ("copies", "rungs", "columns"))]
+    mass: Annotated[Array, state("f4", ("width", "knots"))]
+    weights: Annotated[Array, state("f4", ("width", "knots"), ("copies", "rungs", "columns"))]
+    #: How many knots the record touches; which, and its share of each.
+    touched: Annotated[Array, scratch("i8", 1)]
+    cells: Annotated[Array, scratch("i8", ("width", 2))]
+    shares: Annotated[Array, scratch("f4", ("width", 2))]
+    sums: Annotated[Array, scratch("f4", 2, ("experts", "columns"))]
 
 
 @kernel
@@ -59,46 +63,17 @@ def hats(x: Array, at: Array, knots: int, cells: Array, shares: Array) -> int:
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, then learn from it if it has a label."""
-    row = plan[member]
-    width, columns = plan[0, WIDTH], plan[0, COLUMNS]
-    first, experts, knots = row[FIRST_EXPERT], row[OWN_EXPERTS], row[KNOTS]
-    wide = experts * columns
-    o = row[FIRST_SECTION:]
-    settings = doubles(state, o[0], STEPS + row[RUNGS])
-    running = doubles(state, o[1], 8)
-    bias = floats(state, o[2], wide)
-    mass = floats(state, o[3], width * knots)
-    weights = floats(state, o[4], (width * knots, wide))
-    touched = integers(scratch, o[5], 1)
-    cells = integers(scratch, o[6], 2 * width)
-    shares = floats(scratch, o[7], 2 * width)
-    sums = floats(scratch, o[8], (2, wide))
-    for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = flat(scores[q, first : first + experts])
-        if not scored:
-            touched[0] = hats(x, at, knots, cells, shares)
-            score_cells(weights, bias, cells[: touched[0]], shares, out)
-        if labels[q] < 0:
+    m = views(AdditiveState, state, scratch, plan, member)
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
+        if not chunk.scored:
+            m.touched[0] = hats(x, at, m.knots, m.cells, m.shares)
+            score_cells(m.weights, m.bias, m.cells[: m.touched[0]], m.shares, out)
+        if chunk.labels[q] < 0:
             continue
-        running[SEEN] += 1
-        n = touched[0]
-        learn_cells(
-            row, plan, settings, weights, bias, mass, cells[:n], shares, running[SEEN],
-            labels[q], importance[q], out, sums[0], sums[1],
-        )  # fmt: skip
+        m.running[SEEN] += 1
+        cells = m.cells[: m.touched[0]]
+        learn_cells(m, cells, m.shares, m.running[SEEN], chunk.labels[q], chunk.importance[q], out)

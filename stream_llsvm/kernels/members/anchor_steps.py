@@ -8,6 +8,7 @@ from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
 from stream_llsvm.kernels.linear import add_scaled
 from stream_llsvm.kernels.members.anchor_state import (
     ENERGY,
+    ETA,
     L2,
     LADDER,
     MASS,
@@ -20,6 +21,7 @@ from stream_llsvm.kernels.members.anchor_state import (
     TILT,
     VISITS,
     ZOOM,
+    AnchorState,
 )
 from stream_llsvm.kernels.members.machines import shrink
 from stream_llsvm.kernels.piece_loops import offset_of_pieces
@@ -216,36 +218,25 @@ def followed(mean: Real, value: Real, pace: Real) -> Real:
 
 
 @kernel
-def weaken(
-    schedule: int,
-    t: Real,
-    settings: Array,
-    etas: Array,
-    raw_scale: Array,
-    keep: Array,
-    gain: Array,
-    weights: Array,
-    biases: Array,
-    columns: int,
-    averaged: bool,
-) -> None:
+def weaken(m: AnchorState, t: Real) -> None:
     """Apply the l2 penalty. Papers: every ``skip`` steps by skip / (t + t0), LL(13), SAPL(19)."""
+    settings, columns = m.settings, m.columns
     if settings[L2] == 0:
         return
-    if schedule == LADDER:
-        for r in range(raw_scale.size):
-            factor = 1 - min(0.5, etas[r] * settings[L2])
-            shrink(r, factor, raw_scale, keep, gain, weights, columns, averaged)
-            if weights.shape[2] == 0:
-                shrink_biases(biases, r * columns, (r + 1) * columns, factor)
+    if m.schedule == LADDER:
+        for r in range(m.rungs):
+            factor = 1 - min(0.5, m.sums[ETA, r] * settings[L2])
+            shrink(m, r, factor)
+            if m.machine_width == 0:
+                shrink_biases(m.biases, r * columns, (r + 1) * columns, factor)
         return
     # LL's Algorithm 1 counts down from skip, SAPL's asks for t mod skip == 0.
-    due = t % settings[SKIP] == (0 if schedule == PAPER_SAPL else settings[SKIP] - 1)
+    due = t % settings[SKIP] == (0 if m.schedule == PAPER_SAPL else settings[SKIP] - 1)
     if due:
         factor = max(1 - settings[SKIP] / (t + settings[T0]), 0.0)
-        shrink(0, factor, raw_scale, keep, gain, weights, columns, averaged)
-        if weights.shape[2] == 0:
-            shrink_biases(biases, 0, columns, factor)
+        shrink(m, 0, factor)
+        if m.machine_width == 0:
+            shrink_biases(m.biases, 0, columns, factor)
 
 
 @kernel

@@ -25,49 +25,45 @@ costs only what the record names.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from stream_llsvm.kernels.chunk import Chunk, row_of, row_or_pieces
 from stream_llsvm.kernels.coding import RECONSTRUCTION, encode, nearest_of_many
-from stream_llsvm.kernels.jit import Array, member_kernel
+from stream_llsvm.kernels.jit import Array, Real, inlined, member_kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.members.anchor_state import (
+    ALONG,
     ANCHOR_STEP,
-    ANCHORS,
     AVERAGE_FLOOR,
     BIAS_STEP,
     CLUSTER_FLOOR,
     CLUSTERING,
-    CODING,
+    CODE,
     COMMON_SHARE,
-    ENERGY,
-    FLAT,
+    DISTANCE,
+    ETA,
     L2,
     LADDER,
-    LAYOUT,
-    MACHINES,
-    MAPPED,
+    LARGEST_MOVE,
     MASS,
     MOVES,
     N_ANCHORS,
-    NEIGHBORS,
     NORM,
-    PAPER_LLSVM,
-    PAPER_SAPL,
     PATIENCE,
-    PLACED,
+    PULL,
+    PUSH,
     REACH,
-    SCHEDULE,
     SEEN,
     SHARPNESS,
-    SKIP,
     SPREAD,
     STEPS,
-    SUPERVISED,
     T0,
-    TILT,
     VISITS,
     ZOOM,
+    AnchorState,
 )
 from stream_llsvm.kernels.members.anchor_steps import (
     best_expert,
@@ -83,254 +79,179 @@ from stream_llsvm.kernels.members.anchor_steps import (
     tilt_of,
     weaken,
 )
-from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
-from stream_llsvm.kernels.members.mapped import take_apart
-from stream_llsvm.kernels.pieces import pieces_of, row_of
-from stream_llsvm.kernels.reconstruction import reconstruct
-from stream_llsvm.kernels.search import GROUPS
-from stream_llsvm.kernels.state import (
-    COLUMNS,
-    FIRST_EXPERT,
-    FIRST_SECTION,
-    LOSS,
-    MULTICLASS,
-    OWN_EXPERTS,
-    RUNGS,
-    WIDTH,
+from stream_llsvm.kernels.members.machines import (
+    average,
+    descend,
+    heights_of,
+    inherit,
+    is_averaged,
 )
+from stream_llsvm.kernels.members.mapped import take_apart
+from stream_llsvm.kernels.reconstruction import reconstruct
+from stream_llsvm.kernels.sections import views
 from stream_llsvm.kernels.vectors import square_of
-from stream_llsvm.kernels.views import doubles, flat, floats, integers
+from stream_llsvm.kernels.views import flat
 
-__all__ = [
-    "ANCHOR_STEP",
-    "AVERAGE_FLOOR",
-    "CLUSTERING",
-    "CLUSTER_FLOOR",
-    "COMMON_SHARE",
-    "ENERGY",
-    "L2",
-    "LADDER",
-    "LAYOUT",
-    "MASS",
-    "MOVES",
-    "NORM",
-    "N_ANCHORS",
-    "PAPER_LLSVM",
-    "PAPER_SAPL",
-    "PATIENCE",
-    "PLACED",
-    "REACH",
-    "SEEN",
-    "SHARPNESS",
-    "SKIP",
-    "SPREAD",
-    "STEPS",
-    "T0",
-    "TILT",
-    "VISITS",
-    "ZOOM",
-    "run",
-]
 
-LARGEST_MOVE = 0.1
+class Record(NamedTuple):
+    """A record as the machines see it and as the codes see it, each with its squared norm."""
+
+    x: Array
+    at: Array
+    norm: Real
+    seen: Array
+    seen_at: Array
+    seen_norm: Real
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, then learn from it if it has a label (a code of 0 or more).
 
     ``scored`` says that the last call scored the first row and nothing has changed since.
     """
-    row = plan[member]
-    n_all, k_all, rungs, experts = row[ANCHORS], row[NEIGHBORS], row[RUNGS], row[OWN_EXPERTS]
-    machines, first = row[MACHINES], row[FIRST_EXPERT]
-    width, columns = plan[0, WIDTH], plan[0, COLUMNS]
-    wide, reach = experts * columns, k_all + machines - n_all
-    machine_width = 0 if row[FLAT] == 1 else width
-    o = row[FIRST_SECTION:]
-    settings = doubles(state, o[0], STEPS + rungs)
-    running = doubles(state, o[1], 8)
-    hits = doubles(state, o[2], experts)
-    raw_scale = doubles(state, o[3], rungs)
-    positions = floats(state, o[4], (n_all, width))
-    facts = floats(state, o[5], (4, machines))
-    keep = floats(state, o[6], (machines, rungs))
-    gain = floats(state, o[7], machines)
-    weights = floats(state, o[8], (machines, wide, machine_width))
-    biases = floats(state, o[9], (machines, wide))
-    near = integers(scratch, o[10], reach)
-    found = integers(scratch, o[11], 1)
-    shares = floats(scratch, o[12], (4, reach))
-    heights = floats(scratch, o[13], (reach, wide))
-    sums = floats(scratch, o[14], (3, wide))
-    products = floats(scratch, o[15], n_all)
-    mapped = floats(state, o[20], row[MAPPED])
-    halves = floats(scratch, o[21], (2, row[MAPPED]))
-    places = integers(scratch, o[22], (2, row[MAPPED]))
-    solved = k_all if row[CODING] == RECONSTRUCTION else 0
-    gram = doubles(scratch, o[16], (solved, solved + 1))
-    packed, begins, pieces = pieces_of(scratch, plan)
-    if mapped.size > 0:  # a record is taken apart by columns
-        pieces = pieces[:0]
-    offset = floats(scratch, o[32], width)
-    distances = floats(scratch, o[17], n_all)
-    least = floats(scratch, o[18], GROUPS)
-    some = integers(scratch, o[19], GROUPS)
-    distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
-    push, step, etas = sums[0], sums[1], sums[2]
-    averaged = experts == 2 * rungs
-    common = machines > n_all
-    schedule = row[SCHEDULE]
-    centred = schedule == LADDER and machine_width > 0 and mapped.size == 0
-
-    for q in range(labels.size):
-        x, at = row_of(q, z, at_all, starts, packed, begins, pieces)
-        out = flat(scores[q, first : first + experts])
+    m = views(AnchorState, state, scratch, plan, member)
+    mapped = m.mapped.size > 0
+    for q in range(chunk.labels.size):
+        # A record with a feature map is taken apart by columns.
+        x, at = row_of(chunk, q) if mapped else row_or_pieces(chunk, q)
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
         seen, seen_at = x, at
-        if mapped.size > 0:  # codes of x, machines on phi(x), LL(16)
-            n_seen, n_mapped = take_apart(x, at, mapped, halves, places)
-            seen, seen_at = halves[0][:n_seen], places[0][:n_seen]
-            x, at = halves[1][:n_mapped], places[1][:n_mapped]
-        x_norm = square_of(x)
-        seen_norm = square_of(seen) if mapped.size > 0 else x_norm
+        if mapped:  # codes of x, machines on phi(x), LL(16)
+            n_seen, n_mapped = take_apart(x, at, m.mapped, m.halves, m.places)
+            seen, seen_at = m.halves[0][:n_seen], m.places[0][:n_seen]
+            x, at = m.halves[1][:n_mapped], m.places[1][:n_mapped]
+        norm = square_of(x)
+        record = Record(x, at, norm, seen, seen_at, square_of(seen) if mapped else norm)
+        if not chunk.scored:
+            score(m, record, out)
+        label = chunk.labels[q]
+        if label >= 0:
+            learn(m, record, label, chunk.importance[q], out)
 
-        if not scored:
-            born = int(running[N_ANCHORS])
-            k = min(k_all, born)
-            if k > 0:
-                scores_of(positions[:born], seen, seen_at, products)
-                nearest_of_many(
-                    products, facts, born, seen_norm, distances, least, some, near[:k], distance,
-                    along,
-                )  # fmt: skip
-                spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
-                if solved > 0:
-                    reconstruct(positions, facts, near[:k], along, seen_norm, gram, code[:k])
-                    pull[:] = 0
-                else:
-                    encode(row[CODING], distance, settings[SHARPNESS], spread, code[:k], pull)
-            found[0] = k
-            if common:
-                near[k] = n_all
-                code[k] = np.float32(settings[COMMON_SHARE])
-                k += 1
-            heights_of(
-                near[:k],
-                code,
-                raw_scale,
-                keep,
-                gain,
-                weights,
-                biases,
-                averaged,
-                x,
-                at,
-                heights,
-                out,
-            )
 
-        label = labels[q]
-        if label < 0:
-            continue
-        k = found[0]
-        answering = near[: k + machines - n_all]
-        best = best_expert(hits, out, columns, label)
-        running[SEEN] += 1
-        born = int(running[N_ANCHORS])
-        if born < n_all and (
-            k == 0 or distance[0] > np.float32(1e-5) * (seen_norm + facts[NORM, near[0]])
-        ):
-            place(positions[born], facts, born, seen, seen_at, seen_norm)
-            inherit(born, near[:k], code, raw_scale, keep, gain, weights, biases, averaged)
-            running[N_ANCHORS] += 1
-        if k == 0:
-            continue  # the first record only places the first anchor
+@inlined
+def score(m: AnchorState, record: Record, out: Array) -> None:
+    """Find the anchors that answer, code the record by them, and blend their machines."""
+    near, running, settings, code = m.near, m.running, m.settings, m.shares[CODE]
+    distance, along, pull = m.shares[DISTANCE], m.shares[ALONG], m.shares[PULL]
+    born = int(running[N_ANCHORS])
+    k = min(m.neighbours, born)
+    if k > 0:
+        scores_of(m.positions[:born], record.seen, record.seen_at, m.products)
+        nearest_of_many(m, m.products, born, record.seen_norm, near[:k], distance, along)
+        spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
+        if m.coding == RECONSTRUCTION:
+            reconstruct(m.positions, m.facts, near[:k], along, record.seen_norm, m.gram, code[:k])
+            pull[:] = 0
+        else:
+            encode(m.coding, distance, settings[SHARPNESS], spread, code[:k], pull)
+    m.found[0] = k
+    if m.machines > m.anchors:  # the common machine
+        near[k] = m.anchors
+        code[k] = np.float32(settings[COMMON_SHARE])
+        k += 1
+    heights_of(m, near[:k], code, record.x, record.at, m.heights, out)
 
+
+@inlined
+def learn(m: AnchorState, record: Record, label: int, importance: Real, out: Array) -> None:
+    """One step: a new anchor if there is room, then the anchors' moves, then the machines."""
+    running, facts, columns = m.running, m.facts, m.columns
+    distance, code = m.shares[DISTANCE], m.shares[CODE]
+    k = m.found[0]
+    answering = m.near[: k + m.machines - m.anchors]
+    best = best_expert(m.hits, out, columns, label)
+    running[SEEN] += 1
+    born = int(running[N_ANCHORS])
+    if born < m.anchors and (
+        k == 0 or distance[0] > np.float32(1e-5) * (record.seen_norm + facts[NORM, m.near[0]])
+    ):
+        place(m.positions[born], facts, born, record.seen, record.seen_at, record.seen_norm)
+        inherit(m, born, m.near[:k], code)
+        running[N_ANCHORS] += 1
+    if k > 0:  # else the first record only places the first anchor
+        push = m.sums[PUSH]
         any_push = False
-        for e in range(experts):
-            if e >= rungs and e != best:
+        for e in range(m.experts):
+            if e >= m.rungs and e != best:
                 continue  # averages only follow; the best expert may be one, and moves anchors
             a, b = e * columns, (e + 1) * columns
-            any_push |= pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
-        sees = x_norm if machine_width > 0 else 0.0
-        from_own = centred and has_a_view(x, width)
-        energy = energy_of(code, distance, k, answering.size, sees, from_own)
+            any_push |= pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
+        centred = m.schedule == LADDER and m.machine_width > 0 and m.mapped.size == 0
+        centred = centred and has_a_view(record.x, m.width)
+        sees = record.norm if m.machine_width > 0 else 0.0
+        energy = energy_of(code, distance, k, answering.size, sees, centred)
         energy = measure(running, distance, k, energy)
         t = running[SEEN] - 1
-        for r in range(rungs):
-            if schedule == LADDER:
-                etas[r] = importance[q] * settings[STEPS + r] / energy
+        for r in range(m.rungs):
+            if m.schedule == LADDER:
+                m.sums[ETA, r] = importance * m.settings[STEPS + r] / energy
             else:
-                etas[r] = importance[q] / (settings[L2] * (t + settings[T0]))
+                m.sums[ETA, r] = importance / (m.settings[L2] * (t + m.settings[T0]))
+        move_anchors(m, record, k, best, importance, out)
+        step_machines(m, record, answering, importance, any_push, centred)
+        weaken(m, t)
 
-        rein = settings[ANCHOR_STEP] * importance[q]
-        if settings[PATIENCE] > 0:
-            rein *= running[SPREAD]
-        elif row[SUPERVISED] == 1:  # in passes over history: relative to the gradient's mean square
-            tilt = tilt_of(best, columns, k, pull, distance, heights, out)
-            rein *= settings[STEPS + best % rungs] * brace(running, tilt)
-        for j in range(k):
-            a = near[j]
-            move = 0.0
-            if row[SUPERVISED] == 1:
-                if schedule == LADDER:
-                    slope = slope_of(best, columns, push, heights[j], out)
-                    move = rein * pull[j] * slope
-                    if settings[PATIENCE] > 0:
-                        move /= 1 + facts[MASS, a] / settings[PATIENCE]
-                    move = min(max(move, -LARGEST_MOVE), LARGEST_MOVE)
-                    if move < 0 and settings[PATIENCE] == 0 and facts[NORM, a] > running[REACH]:
-                        move = 0.0  # it lies far out already
-                else:
-                    move = etas[0] * pull[j] * slope_of(0, columns, push, heights[j], out)
-            if j == 0 and settings[CLUSTERING] > 0:
-                facts[VISITS, a] += 1
-                pace = max(settings[CLUSTER_FLOOR], 1 / facts[VISITS, a]) * min(1.0, importance[q])
-                move = 1 - (1 - pace) * (1 - move)
-            if move != 0:
-                shift(positions[a], facts, a, move, seen, seen_at, along[j], seen_norm)
-                running[MOVES] += 1
 
-        for j in range(answering.size):
-            a = answering[j]
-            weight = importance[q] * abs(code[j])  # codes that reconstruct may be negative
-            facts[MASS, a] += weight
-            if averaged:
-                pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
-                average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
-            if any_push:
-                view, bias_step = x, settings[BIAS_STEP]
-                if from_own and a < n_all:
-                    view = offset[: x.size]
-                    bias_step -= from_anchor(positions[a], facts[ZOOM, a], x, at, view)
-                descend(
-                    a,
-                    code[j],
-                    etas,
-                    push,
-                    raw_scale,
-                    keep,
-                    gain,
-                    weights,
-                    biases,
-                    averaged,
-                    view,
-                    at,
-                    step,
-                    bias_step,
-                )
-        weaken(
-            schedule, t, settings, etas, raw_scale, keep, gain, weights, biases, columns, averaged
-        )
+@inlined
+def move_anchors(
+    m: AnchorState, record: Record, k: int, best: int, importance: Real, out: Array
+) -> None:
+    """Move the anchors that answer down the loss, SAPL(16), and the nearest towards the record."""
+    running, facts, settings, columns = m.running, m.facts, m.settings, m.columns
+    distance, along, pull = m.shares[DISTANCE], m.shares[ALONG], m.shares[PULL]
+    push, heights = m.sums[PUSH], m.heights
+    rein = settings[ANCHOR_STEP] * importance
+    if settings[PATIENCE] > 0:
+        rein *= running[SPREAD]
+    elif m.supervised == 1:  # in passes over history: relative to the gradient's mean square
+        tilt = tilt_of(best, columns, k, pull, distance, heights, out)
+        rein *= settings[STEPS + best % m.rungs] * brace(running, tilt)
+    for j in range(k):
+        a = m.near[j]
+        move = 0.0
+        if m.supervised == 1:
+            if m.schedule == LADDER:
+                slope = slope_of(best, columns, push, heights[j], out)
+                move = rein * pull[j] * slope
+                if settings[PATIENCE] > 0:
+                    move /= 1 + facts[MASS, a] / settings[PATIENCE]
+                move = min(max(move, -LARGEST_MOVE), LARGEST_MOVE)
+                if move < 0 and settings[PATIENCE] == 0 and facts[NORM, a] > running[REACH]:
+                    move = 0.0  # it lies far out already
+            else:
+                move = m.sums[ETA, 0] * pull[j] * slope_of(0, columns, push, heights[j], out)
+        if j == 0 and settings[CLUSTERING] > 0:
+            facts[VISITS, a] += 1
+            pace = max(settings[CLUSTER_FLOOR], 1 / facts[VISITS, a]) * min(1.0, importance)
+            move = 1 - (1 - pace) * (1 - move)
+        if move != 0:
+            shift(
+                m.positions[a], facts, a, move, record.seen, record.seen_at, along[j],
+                record.seen_norm,
+            )  # fmt: skip
+            running[MOVES] += 1
+
+
+@inlined
+def step_machines(
+    m: AnchorState, record: Record, answering: Array, importance: Real, any_push: bool,
+    centred: bool,
+) -> None:  # fmt: skip
+    """Let the averages of the machines that answered follow, then step these, LL(11), LL(12)."""
+    facts, settings, code = m.facts, m.settings, m.shares[CODE]
+    averaged = is_averaged(m)
+    for j in range(answering.size):
+        a = answering[j]
+        weight = importance * abs(code[j])  # codes that reconstruct may be negative
+        facts[MASS, a] += weight
+        if averaged:
+            pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
+            average(m, a, np.float32(min(1.0, pace)))
+        if any_push:
+            view, bias_step = record.x, settings[BIAS_STEP]
+            if centred and a < m.anchors:
+                view = m.offset[: record.x.size]
+                bias_step -= from_anchor(m.positions[a], facts[ZOOM, a], record.x, record.at, view)
+            descend(m, a, code[j], view, record.at, bias_step)

@@ -9,12 +9,16 @@ weights and, beside them, their average over the records that touched it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from stream_llsvm.kernels.jit import Array, Real, kernel
 from stream_llsvm.kernels.losses import pushes
-from stream_llsvm.kernels.state import COLUMNS, LOSS, MULTICLASS, OWN_EXPERTS, RUNGS
 from stream_llsvm.kernels.vectors import add_multiple, step_and_follow
+
+#: State of a member with such a table: ``settings``, ``bias``, ``mass``, ``weights`` and ``sums``.
+Table = Any
 
 # Settings, one number each; the rungs' step sizes follow.
 AVERAGE_FLOOR, STEPS = range(2)
@@ -34,32 +38,20 @@ def score_cells(weights: Array, bias: Array, cells: Array, shares: Array, out: A
 
 @kernel
 def learn_cells(
-    row: Array,
-    plan: Array,
-    settings: Array,
-    weights: Array,
-    bias: Array,
-    mass: Array,
-    cells: Array,
-    shares: Array,
-    seen: Real,
-    label: int,
-    importance: Real,
-    out: Array,
-    push: Array,
-    pace: Array,
+    m: Table, cells: Array, shares: Array, seen: Real, label: int, importance: Real, out: Array
 ) -> None:
     """One step on the cells that the record touches, then on their averages.
 
     A step is divided by the record's own energy, 1 + sum_i share_i^2, so that a step of 1 mends a
     record's score by as much as the loss pushes it, however many cells it touches.
     """
-    rungs, experts, columns = row[RUNGS], row[OWN_EXPERTS], plan[0, COLUMNS]
+    rungs, columns, settings, mass = m.rungs, m.columns, m.settings, m.mass
+    push, pace = m.sums[0], m.sums[1]
     half = rungs * columns
-    averaged = experts == 2 * rungs
+    averaged = m.experts == 2 * rungs
     for e in range(rungs):  # the averages only follow: nothing pushes them
         a, b = e * columns, (e + 1) * columns
-        pushes(row[LOSS], row[MULTICLASS], out[a:b], label, push[a:b])
+        pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
     energy = 1.0
     for i in range(cells.size):
         energy += shares[i] * shares[i]
@@ -71,13 +63,13 @@ def learn_cells(
     one, weight = np.float32(1), np.float32(importance)
     slowest = np.float32(settings[AVERAGE_FLOOR])
     first = min(one, weight * max(slowest, one / np.float32(seen)))
-    follow(bias, pace, one, first, half, averaged)
+    follow(m.bias, pace, one, first, half, averaged)
     for i in range(cells.size):
         cell, share = cells[i], shares[i]
         touched = weight * share
         mass[cell] += touched
         rate = min(one, touched * max(slowest, one / (one + mass[cell])))
-        follow(weights[cell], pace, share, rate, half, averaged)
+        follow(m.weights[cell], pace, share, rate, half, averaged)
 
 
 @kernel

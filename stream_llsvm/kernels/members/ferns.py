@@ -9,28 +9,19 @@ that has been least useful is drawn anew: so they follow the stream.
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
 from stream_llsvm.kernels.chance import below, uniform
+from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
-from stream_llsvm.kernels.members.cells import STEPS, learn_cells, score_cells
+from stream_llsvm.kernels.members.cells import learn_cells, score_cells
 from stream_llsvm.kernels.metric import PERIOD
-from stream_llsvm.kernels.state import (
-    CLOCK,
-    COLUMNS,
-    FIRST_EXPERT,
-    FIRST_SECTION,
-    OWN,
-    OWN_EXPERTS,
-    REDRAWS,
-    RELEVANCE,
-    RUNGS,
-    WIDTH,
-)
-from stream_llsvm.kernels.views import doubles, flat, floats, integers
+from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.views import flat
 
-FERNS, DEPTH, KEPT = range(OWN, OWN + 3)
 SEEN = 0
 BORN, USE = range(2)
 
@@ -40,22 +31,37 @@ USE_RATE = 0.002
 ATTEMPTS = 4
 WIDE = 1_024
 
-LAYOUT = (
-    ("settings", "f8", ("settings",), "state"),
-    ("running", "f8", (8,), "state"),
-    ("source", "i8", (1,), "state"),
-    ("features", "i8", ("ferns", "depth"), "state"),
-    ("thresholds", "f4", ("ferns", "depth"), "state"),
-    ("facts", "f8", (2, "ferns"), "state"),
-    ("recent", "f4", ("kept", "width"), "state"),
-    ("bias", "f4", ("copies", "rungs", "columns"), "state"),
-    ("mass", "f4", ("ferns", "leaves"), "state"),
-    ("weights", "f4", ("ferns", "leaves", "copies", "rungs", "columns"), "state"),
-    ("dense", "f4", ("width",), "scratch"),
-    ("cells", "i8", ("ferns",), "scratch"),
-    ("shares", "f4", ("ferns",), "scratch"),
-    ("sums", "f4", (2, "experts", "columns"), "scratch"),
-)
+
+class FernsState(NamedTuple):
+    """What a ferns member keeps, by name."""
+
+    width: int
+    columns: int
+    first_expert: int
+    experts: int
+    rungs: int
+    loss: int
+    multiclass: int
+    ferns: int
+    depth: int
+    kept: int
+    settings: Annotated[Array, state("f8", "settings")]
+    running: Annotated[Array, state("f8", 8)]
+    #: The state of the random numbers.
+    source: Annotated[Array, state("i8", 1)]
+    #: What each fern asks: is this feature above this threshold?
+    features: Annotated[Array, state("i8", "ferns", "depth")]
+    thresholds: Annotated[Array, state("f4", "ferns", "depth")]
+    facts: Annotated[Array, state("f8", 2, "ferns")]
+    #: Records to take thresholds from.
+    recent: Annotated[Array, state("f4", "kept", "width")]
+    bias: Annotated[Array, state("f4", ("copies", "rungs", "columns"))]
+    mass: Annotated[Array, state("f4", ("ferns", "leaves"))]
+    weights: Annotated[Array, state("f4", ("ferns", "leaves"), ("copies", "rungs", "columns"))]
+    dense: Annotated[Array, scratch("f4", "width")]
+    cells: Annotated[Array, scratch("i8", "ferns")]
+    shares: Annotated[Array, scratch("f4", "ferns")]
+    sums: Annotated[Array, scratch("f4", 2, ("experts", "columns"))]
 
 
 @kernel
@@ -70,14 +76,13 @@ def cells_of(x: Array, features: Array, thresholds: Array, cells: Array) -> None
 
 
 @kernel
-def draw(
-    fern: int, features: Array, thresholds: Array, recent: Array, relevance: Array, source: Array
-) -> None:
+def draw(m: FernsState, fern: int, recent: Array, relevance: Array) -> None:
     """Draw a fern's questions: features by relevance, thresholds between two recent records."""
+    source = m.source
     total = 0.0
     for i in range(relevance.size):
         total += relevance[i]
-    for d in range(features.shape[1]):
+    for d in range(m.depth):
         for _ in range(ATTEMPTS):  # a feature on which the two records differ, if one is found
             feature = below(source, relevance.size)
             if total > 0:
@@ -88,10 +93,20 @@ def draw(
                     feature += 1
             a = recent[below(source, recent.shape[0]), feature]
             b = recent[below(source, recent.shape[0]), feature]
-            features[fern, d] = feature
-            thresholds[fern, d] = 0.5 * (a + b)
+            m.features[fern, d] = feature
+            m.thresholds[fern, d] = 0.5 * (a + b)
             if a != b:
                 break
+
+
+@kernel
+def draw_anew(m: FernsState, fern: int, relevance: Array) -> None:
+    """Draw a fern again, and forget what its cells have learned."""
+    draw(m, fern, m.recent, relevance)
+    m.mass[fern << m.depth : (fern + 1) << m.depth] = 0
+    m.weights[fern << m.depth : (fern + 1) << m.depth] = 0
+    m.facts[BORN, fern] = m.running[SEEN]
+    m.facts[USE, fern] = 0
 
 
 @kernel
@@ -124,88 +139,50 @@ def least_useful(facts: Array, seen: Real) -> int:
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, then learn from it if it has a label."""
-    row = plan[member]
-    width, columns = plan[0, WIDTH], plan[0, COLUMNS]
-    first, experts, rungs = row[FIRST_EXPERT], row[OWN_EXPERTS], row[RUNGS]
-    n_ferns, depth, kept = row[FERNS], row[DEPTH], row[KEPT]
-    wide, n_cells = experts * columns, n_ferns << depth
-    o = row[FIRST_SECTION:]
-    settings = doubles(state, o[0], STEPS + rungs)
-    running = doubles(state, o[1], 8)
-    source = integers(state, o[2], 1)
-    features = integers(state, o[3], (n_ferns, depth))
-    thresholds = floats(state, o[4], (n_ferns, depth))
-    facts = doubles(state, o[5], (2, n_ferns))
-    recent = floats(state, o[6], (kept, width))
-    bias = floats(state, o[7], wide)
-    mass = floats(state, o[8], n_cells)
-    weights = floats(state, o[9], (n_cells, wide))
-    dense = floats(scratch, o[10], width)
-    cells = integers(scratch, o[11], n_ferns)
-    shares = floats(scratch, o[12], n_ferns)
-    sums = floats(scratch, o[13], (2, wide))
-    relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
-    judge = (rungs // 2 + (rungs if experts > rungs else 0)) * columns
+    m = views(FernsState, state, scratch, plan, member)
+    width, columns, rungs = m.width, m.columns, m.rungs
+    n_ferns, kept, running, dense, cells = m.ferns, m.kept, m.running, m.dense, m.cells
+    judge = (rungs // 2 + (rungs if m.experts > rungs else 0)) * columns
     stride = 1 + width // WIDE
-    clock = integers(scratch, plan[0, FIRST_SECTION + CLOCK], 1)[0]
+    clock = chunk.clock[0]
     redraws = 0
     # The last row is never written: all features count alike.
-    uniformly = relevance[plan[0, REDRAWS] * width - width :]
-    shares[:] = 1
-    for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
+    uniformly = chunk.relevance[chunk.relevance.shape[0] - 1]
+    m.shares[:] = 1
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        label = chunk.labels[q]
         drawn = n_ferns if running[SEEN] >= FIRST_DRAW and width > 0 else 0
-        out = flat(scores[q, first : first + experts])
-        narrow = at.size > 0 or x.size < width
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
+        named, narrow = x.size, at.size > 0 or x.size < width
         if narrow:
-            for t in range(x.size):
+            for t in range(named):
                 dense[at[t] if at.size > 0 else t] = x[t]
             x = dense
-        if not scored:
-            cells_of(x, features[:drawn], thresholds, cells)
-            score_cells(weights, bias, cells[:drawn], shares, out)
-        if labels[q] >= 0:
+        if not chunk.scored:
+            cells_of(x, m.features[:drawn], m.thresholds, cells)
+            score_cells(m.weights, m.bias, cells[:drawn], m.shares, out)
+        if label >= 0:
             running[SEEN] += 1
             clock += 1
             seen = running[SEEN]
-            rate_ferns(weights, cells[:drawn], facts, judge, columns, labels[q])
-            learn_cells(
-                row, plan, settings, weights, bias, mass, cells[:drawn], shares[:drawn], seen,
-                labels[q], importance[q], out, sums[0], sums[1],
-            )  # fmt: skip
+            rate_ferns(m.weights, cells[:drawn], m.facts, judge, columns, label)
+            learn_cells(m, cells[:drawn], m.shares, seen, label, chunk.importance[q], out)
             if width == 0:
                 continue
             if seen % stride == 0:
-                copy_to(recent[(int(seen // stride) - 1) % kept], x)
+                copy_to(m.recent[(int(seen // stride) - 1) % kept], x)
             if seen == FIRST_DRAW:
-                some = recent[: max(1, min(kept, int(seen // stride)))]
+                some = m.recent[: max(1, min(kept, int(seen // stride)))]
                 for f in range(n_ferns):
-                    draw(f, features, thresholds, some, uniformly, source)
+                    draw(m, f, some, uniformly)
             if clock % PERIOD == 0:
-                worst = least_useful(facts, seen)
+                worst = least_useful(m.facts, seen)
                 if worst >= 0:
-                    weighted = relevance[redraws * width :][:width]
-                    draw(worst, features, thresholds, recent, weighted, source)
-                    mass[worst << depth : (worst + 1) << depth] = 0
-                    weights[worst << depth : (worst + 1) << depth] = 0
-                    facts[BORN, worst] = seen
-                    facts[USE, worst] = 0
+                    draw_anew(m, worst, chunk.relevance[redraws])
                 redraws += 1
         if narrow:
-            for t in range(starts[q + 1] - starts[q]):
+            for t in range(named):
                 dense[at[t] if at.size > 0 else t] = 0

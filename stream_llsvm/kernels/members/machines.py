@@ -19,39 +19,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel, steady_kernel
+from stream_llsvm.kernels.jit import Array, Real, inlined, kernel, steady_kernel
 from stream_llsvm.kernels.linear import add_outer, scores_of
+from stream_llsvm.kernels.members.anchor_state import ETA, PUSH, STEP, AnchorState
 
 SMALL = np.float32(1e-4)
 # Averaged weights are a difference of two numbers that grow as raw_scale falls.
 SMALL_RAW = 1e-2
 
 
+@inlined
+def is_averaged(m: AnchorState) -> bool:
+    """Whether machines have averaged weights beside their raw ones."""
+    return m.experts == 2 * m.rungs
+
+
 @steady_kernel
 def heights_of(
-    near: Array,
-    code: Array,
-    raw_scale: Array,
-    keep: Array,
-    gain: Array,
-    weights: Array,
-    biases: Array,
-    averaged: bool,
-    x: Array | None,
-    at: Array | None,
-    heights: Array,
+    m: AnchorState, near: Array, code: Array, x: Array | None, at: Array | None, heights: Array,
     out: Array,
-) -> None:
+) -> None:  # fmt: skip
     """h_j = W_j . x + b_j of the near machines, and their blend H = sum_j code_j h_j, LL(8).
 
     Without an x, ``heights`` holds each W_j . x already, as ``scores_of`` leaves it.
     """
-    half = biases.shape[1] // 2 if averaged else biases.shape[1]
-    columns = half // raw_scale.size
+    raw_scale, keep, gain, weights = m.raw_scale, m.keep, m.gain, m.weights
+    averaged, columns = is_averaged(m), m.columns
+    half = m.rungs * columns
     out[:] = 0
     for j in range(near.size):
         a = near[j]
-        h, bias = heights[j], biases[a]
+        h, bias = heights[j], m.biases[a]
         if weights.shape[2] == 0:
             h[:] = 0
         elif x is not None:
@@ -73,22 +71,11 @@ def heights_of(
 
 
 @kernel
-def inherit(
-    a: int,
-    near: Array,
-    code: Array,
-    raw_scale: Array,
-    keep: Array,
-    gain: Array,
-    weights: Array,
-    biases: Array,
-    averaged: bool,
-) -> None:
+def inherit(m: AnchorState, a: int, near: Array, code: Array) -> None:
     """Give the new machine a the blend of the near ones, so that no prediction jumps."""
-    rungs = raw_scale.size
-    half = biases.shape[1] // 2 if averaged else biases.shape[1]
-    columns = half // rungs
-    width = weights.shape[2]
+    raw_scale, keep, gain, weights, biases = m.raw_scale, m.keep, m.gain, m.weights, m.biases
+    rungs, columns, averaged, width = m.rungs, m.columns, is_averaged(m), m.machine_width
+    half = rungs * columns
     gain[a] = 1
     for r in range(rungs):
         keep[a, r] = np.float32(raw_scale[r])
@@ -110,11 +97,10 @@ def inherit(
 
 
 @kernel
-def average(
-    a: int, rate: Real, raw_scale: Array, keep: Array, gain: Array, weights: Array, biases: Array
-) -> None:
+def average(m: AnchorState, a: int, rate: Real) -> None:
     """Draw machine a's averaged weights towards its raw ones."""
-    half = biases.shape[1] // 2
+    raw_scale, keep, gain, weights, biases = m.raw_scale, m.keep, m.gain, m.weights, m.biases
+    half = m.rungs * m.columns
     gain[a] *= 1 - rate
     if gain[a] < SMALL:
         for p in range(half, weights.shape[1]):
@@ -129,35 +115,20 @@ def average(
 
 
 @kernel
-def descend(
-    a: int,
-    share: Real,
-    etas: Array,
-    push: Array,
-    raw_scale: Array,
-    keep: Array,
-    gain: Array,
-    weights: Array,
-    biases: Array,
-    averaged: bool,
-    x: Array,
-    at: Array,
-    step: Array,
-    bias_step: Real,
-) -> None:
+def descend(m: AnchorState, a: int, share: Real, x: Array, at: Array, bias_step: Real) -> None:
     """W_a += eta push share x, b_a += eta push share: LL(11), LL(12), SAPL(17), SAPL(18).
 
     A bias may be asked to go ``bias_step`` times as far; the papers' is 1.
     """
-    rungs = raw_scale.size
-    half = biases.shape[1] // 2 if averaged else biases.shape[1]
-    columns = half // rungs
-    for r in range(rungs):
+    push, step, etas = m.sums[PUSH], m.sums[STEP], m.sums[ETA]
+    averaged, columns = is_averaged(m), m.columns
+    half = m.rungs * columns
+    for r in range(m.rungs):
         eta = etas[r] * share
-        per_u = 1 / np.float32(raw_scale[r])
-        per_p = -keep[a, r] / gain[a] if averaged else np.float32(0)
+        per_u = 1 / np.float32(m.raw_scale[r])
+        per_p = -m.keep[a, r] / m.gain[a] if averaged else np.float32(0)
         begin, end = r * columns, (r + 1) * columns
-        own, bias, raw = push[begin:end], biases[a, begin:end], step[begin:end]
+        own, bias, raw = push[begin:end], m.biases[a, begin:end], step[begin:end]
         for c in range(columns):
             s = eta * own[c]
             bias[c] += s * np.float32(bias_step)
@@ -166,22 +137,15 @@ def descend(
             mean = step[half + begin : half + end]
             for c in range(columns):
                 mean[c] = raw[c] * per_p
-    if weights.shape[2] > 0:
-        add_outer(weights[a], step, x, at)
+    if m.machine_width > 0:
+        add_outer(m.weights[a], step, x, at)
 
 
 @kernel
-def shrink(
-    r: int,
-    factor: Real,
-    raw_scale: Array,
-    keep: Array,
-    gain: Array,
-    weights: Array,
-    columns: int,
-    averaged: bool,
-) -> None:
+def shrink(m: AnchorState, r: int, factor: Real) -> None:
     """W *= factor for the rung's raw weights, LL(13), SAPL(19)."""
+    raw_scale, keep, gain, weights = m.raw_scale, m.keep, m.gain, m.weights
+    averaged, columns = is_averaged(m), m.columns
     raw_scale[r] *= factor
     if raw_scale[r] >= SMALL_RAW:
         return

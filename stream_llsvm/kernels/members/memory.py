@@ -16,28 +16,18 @@ names few features costs few passes.
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
+from stream_llsvm.kernels.chunk import Chunk, row_of
+from stream_llsvm.kernels.jit import Array, Real, inlined, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to, greatest
 from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
 from stream_llsvm.kernels.search import GROUPS, smallest, subtract_products
-from stream_llsvm.kernels.state import (
-    CLASSES,
-    CLOCK,
-    FIRST_EXPERT,
-    FIRST_SECTION,
-    OWN,
-    OWN_EXPERTS,
-    REDRAWS,
-    RELEVANCE,
-    WIDTH,
-)
+from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.vectors import exponentials
-from stream_llsvm.kernels.views import doubles, floats, integers
 
-WINDOW, LEARNS_METRIC = range(OWN, OWN + 2)
 #: How many vote.
 NEAREST = 20
 #: How the experts count the votes.
@@ -65,27 +55,38 @@ SPREAD_RATE = 0.001
 # Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
 METRIC_BUDGET = 4_096
 
-LAYOUT = (
-    ("running", "f8", (8,), "state"),
-    ("scale", "f4", ("width",), "state"),
-    ("effort", "f8", ("width",), "state"),
-    ("ruler", "f4", ("width",), "state"),
-    ("norms", "f4", ("window",), "state"),
-    ("facts", "f8", (3, "window"), "state"),
-    ("store", "f4", ("width", "window"), "state"),
-    ("found", "i8", (1,), "scratch"),
-    ("near", "i8", (NEAREST,), "scratch"),
-    ("nearest", "f4", (NEAREST,), "scratch"),
-    ("lessons", "f8", (NEAREST,), "scratch"),
-    ("same", "i8", (NEAREST,), "scratch"),
-    ("distance", "f4", ("window",), "scratch"),
-    ("least", "f4", (GROUPS,), "scratch"),
-    ("some", "i8", (GROUPS,), "scratch"),
-    ("dense", "f4", ("width",), "scratch"),
-    ("factors", "f4", ("width",), "scratch"),
-    ("votes", "f8", (EXPERTS, "classes"), "scratch"),
-    ("counts", "f4", (EXPERTS, NEAREST), "scratch"),
-)
+
+class NeighboursState(NamedTuple):
+    """What a memory member keeps, by name."""
+
+    width: int
+    first_expert: int
+    experts: int
+    window: int
+    learns_metric: int
+    running: Annotated[Array, state("f8", 8)]
+    #: The metric, and the sums of squares that pace its steps; ``ruler`` is scale^2 as of the last
+    #: time at which all norms were measured.
+    scale: Annotated[Array, state("f4", "width")]
+    effort: Annotated[Array, state("f8", "width")]
+    ruler: Annotated[Array, state("f4", "width")]
+    norms: Annotated[Array, state("f4", "window")]
+    #: Of each record: its label, when it was learned, and how much it counts.
+    facts: Annotated[Array, state("f8", 3, "window")]
+    store: Annotated[Array, state("f4", "width", "window")]
+    #: How many neighbours the record has; which, and how far off.
+    found: Annotated[Array, scratch("i8", 1)]
+    near: Annotated[Array, scratch("i8", NEAREST)]
+    nearest: Annotated[Array, scratch("f4", NEAREST)]
+    lessons: Annotated[Array, scratch("f8", NEAREST)]
+    same: Annotated[Array, scratch("i8", NEAREST)]
+    distance: Annotated[Array, scratch("f4", "window")]
+    least: Annotated[Array, scratch("f4", GROUPS)]
+    some: Annotated[Array, scratch("i8", GROUPS)]
+    dense: Annotated[Array, scratch("f4", "width")]
+    factors: Annotated[Array, scratch("f4", "width")]
+    votes: Annotated[Array, scratch("f8", EXPERTS, "classes")]
+    counts: Annotated[Array, scratch("f4", EXPERTS, NEAREST)]
 
 
 @kernel
@@ -135,28 +136,20 @@ def vote(near: Array, counts: Array, facts: Array, votes: Array, out: Array) -> 
 
 
 @kernel
-def remember(
-    store: Array,
-    norms: Array,
-    facts: Array,
-    ruler: Array,
-    running: Array,
-    x: Array,
-    code: int,
-    w: Real,
-) -> None:
+def remember(m: NeighboursState, x: Array, code: int, w: Real) -> None:
     """Put a record in the place of the oldest."""
+    store, running, facts = m.store, m.running, m.facts
     p = int(running[HEAD])
     norm = np.float32(0)
     for i in range(x.size):
         store[i, p] = x[i]
-        norm += ruler[i] * x[i] * x[i]
+        norm += m.ruler[i] * x[i] * x[i]
     for i in range(x.size, store.shape[0]):
         store[i, p] = 0
-    norms[p] = norm
+    m.norms[p] = norm
     facts[LABEL, p], facts[STAMP, p], facts[WORTH, p] = code, running[SEEN], w
-    running[HEAD] = (p + 1) % norms.size
-    running[HELD] = min(running[HELD] + 1, norms.size)
+    running[HEAD] = (p + 1) % m.norms.size
+    running[HELD] = min(running[HELD] + 1, m.norms.size)
 
 
 @kernel
@@ -171,101 +164,96 @@ def easy(same: Array) -> bool:
 
 
 @kernel
-def measure_anew(store: Array, norms: Array, scale: Array, ruler: Array, held: int) -> None:
+def measure_anew(m: NeighboursState) -> None:
     """Bring the ruler, and all norms, to what the metric now says."""
+    norms, scale, held = m.norms, m.scale, int(m.running[HELD])
     norms[:] = 0
     for i in range(scale.size):
-        ruler[i] = scale[i] * scale[i]
-        r, values = ruler[i], store[i]
+        m.ruler[i] = scale[i] * scale[i]
+        r, values = m.ruler[i], m.store[i]
         for j in range(held):
             norms[j] += r * values[j] * values[j]
 
 
-@kernel
-def publish(state: Array, scratch: Array, plan: Array, member: int) -> None:
-    """Leave the metric for the ferns, as ``run`` would, of a memory that sleeps."""
-    row, width, redraws = plan[member], plan[0, WIDTH], plan[0, REDRAWS]
-    if row[OWN_EXPERTS] == 0:
-        return
-    ruler = floats(state, row[FIRST_SECTION + 3], width)
-    relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], redraws * width)
-    for r in range(redraws - 1):
-        copy_to(relevance[r * width :], ruler)
+@inlined
+def search(m: NeighboursState, x: Array, at: Array) -> None:
+    """Find the nearest of all records: how many, which, and how far off."""
+    held, ruler, factors = int(m.running[HELD]), m.ruler, m.factors
+    distance = m.distance[:held]
+    norm = np.float32(0)
+    for t in range(x.size):
+        i = at[t] if at.size > 0 else t
+        factors[t] = 2 * ruler[i] * x[t]
+        norm += ruler[i] * x[t] * x[t]
+    for j in range(held):
+        distance[j] = m.norms[j] + norm
+    subtract_products(m.store, factors[: x.size], at, distance)
+    k = min(NEAREST, held)
+    m.found[0] = k
+    smallest(distance, m.least, m.some, m.near[:k], m.nearest[:k])
+
+
+@inlined
+def follow_metric(m: NeighboursState, x: Array, k: int, label: int, importance: Real) -> None:
+    """Follow how far neighbours are, and now and then take one step on the metric."""
+    near, nearest, running = m.near[:k], m.nearest[:k], m.running
+    same = m.same
+    mean = 0.0
+    for j in range(k):
+        mean += nearest[j]
+        same[j] = 1 if m.facts[LABEL, near[j]] == label else 0
+    mean /= k
+    if running[SPREAD] > 0:
+        running[SPREAD] += SPREAD_RATE * (min(mean, 10 * running[SPREAD]) - running[SPREAD])
+    else:
+        running[SPREAD] = mean
+    beta = 1 / (running[SPREAD] + 1e-4)
+    pause = 1 + NEAREST * m.width // METRIC_BUDGET
+    if (
+        m.learns_metric == 1
+        and running[SEEN] % pause == 0
+        and lesson(nearest, same, beta, m.lessons)
+    ):
+        learn_metric(m.scale, m.effort, x, m.store, near, m.lessons, beta, min(1.0, importance))
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
-    """Score each row, then learn from it if it has a label."""
-    row = plan[member]
-    width, classes = plan[0, WIDTH], plan[0, CLASSES]
-    first, experts, window = row[FIRST_EXPERT], row[OWN_EXPERTS], row[WINDOW]
-    if experts == 0:
+def run_asleep(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
+    """Leave the metric for the ferns, as ``run`` would."""
+    m = views(NeighboursState, state, scratch, plan, member)
+    if m.experts == 0:
         return
-    o = row[FIRST_SECTION:]
-    running = doubles(state, o[0], 8)
-    scale = floats(state, o[1], width)
-    effort = doubles(state, o[2], width)
-    ruler = floats(state, o[3], width)
-    norms = floats(state, o[4], window)
-    facts = doubles(state, o[5], (3, window))
-    store = floats(state, o[6], (width, window))
-    found = integers(scratch, o[7], 1)
-    near_all = integers(scratch, o[8], NEAREST)
-    nearest_all = floats(scratch, o[9], NEAREST)
-    lessons = doubles(scratch, o[10], NEAREST)
-    same = integers(scratch, o[11], NEAREST)
-    distance_all = floats(scratch, o[12], window)
-    least = floats(scratch, o[13], GROUPS)
-    some = integers(scratch, o[14], GROUPS)
-    dense = floats(scratch, o[15], width)
-    factors = floats(scratch, o[16], width)
-    votes = doubles(scratch, o[17], (EXPERTS, classes))
-    counts = floats(scratch, o[18], (EXPERTS, NEAREST))
-    span = max(1.0, LATE * window)
-    relevance = floats(scratch, plan[0, FIRST_SECTION + RELEVANCE], plan[0, REDRAWS] * width)
-    pause = 1 + NEAREST * width // METRIC_BUDGET
-    clock = integers(scratch, plan[0, FIRST_SECTION + CLOCK], 1)[0]
+    for r in range(chunk.relevance.shape[0] - 1):
+        copy_to(chunk.relevance[r], m.ruler)
+
+
+@member_kernel
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
+    """Score each row, then learn from it if it has a label."""
+    m = views(NeighboursState, state, scratch, plan, member)
+    if m.experts == 0:
+        return
+    running, dense = m.running, m.dense
+    span = max(1.0, LATE * m.window)
+    clock = chunk.clock[0]
     redraws = 0
-    for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = scores[q, first : first + experts]
-        if not scored:
-            held = int(running[HELD])
-            distance = distance_all[:held]
-            norm = np.float32(0)
-            for t in range(x.size):
-                i = at[t] if at.size > 0 else t
-                factors[t] = 2 * ruler[i] * x[t]
-                norm += ruler[i] * x[t] * x[t]
-            for j in range(held):
-                distance[j] = norms[j] + norm
-            subtract_products(store, factors[: x.size], at, distance)
-            found[0] = min(NEAREST, held)
-            smallest(distance, least, some, near_all[: found[0]], nearest_all[: found[0]])
-            if found[0] > 0:
-                near = near_all[: found[0]]
-                count(near, nearest_all, facts, running[SEEN], span, counts)
-                vote(near, counts, facts, votes, out)
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        label, importance = chunk.labels[q], chunk.importance[q]
+        if not chunk.scored:
+            out = chunk.scores[q, m.first_expert : m.first_expert + m.experts]
+            search(m, x, at)
+            if m.found[0] > 0:
+                near = m.near[: m.found[0]]
+                count(near, m.nearest, m.facts, running[SEEN], span, m.counts)
+                vote(near, m.counts, m.facts, m.votes, out)
             else:
                 out[:] = 0
-        if labels[q] < 0:
+        if label < 0:
             continue
         clock += 1
         if clock % PERIOD == 0:
-            copy_to(relevance[redraws * width :], ruler)
+            copy_to(chunk.relevance[redraws], m.ruler)
             redraws += 1
         if running[RESTING] > 0:
             continue
@@ -274,33 +262,16 @@ def run(
                 dense[at[t]] = x[t]
             x = dense
         running[SEEN] += 1
-        seen = running[SEEN]
-        k = found[0]
-        near, nearest = near_all[:k], nearest_all[:k]
+        seen, k = running[SEEN], m.found[0]
         if k > 0:
-            mean = 0.0
-            for j in range(k):
-                mean += nearest[j]
-                same[j] = 1 if facts[LABEL, near[j]] == labels[q] else 0
-            mean /= k
-            if running[SPREAD] > 0:
-                running[SPREAD] += SPREAD_RATE * (min(mean, 10 * running[SPREAD]) - running[SPREAD])
-            else:
-                running[SPREAD] = mean
-            beta = 1 / (running[SPREAD] + 1e-4)
-            if (
-                row[LEARNS_METRIC] == 1
-                and seen % pause == 0
-                and lesson(nearest, same, beta, lessons)
-            ):
-                learn_metric(scale, effort, x, store, near, lessons, beta, min(1.0, importance[q]))
+            follow_metric(m, x, k, label, importance)
         if seen == YOUNG:
             # Until now records lay where the first few guesses of the scales had put them.
             running[HELD] = running[HEAD] = 0
-        if seen % EASY_ONE_IN == 0 or not easy(same[:k]):
-            remember(store, norms, facts, ruler, running, x, labels[q], importance[q])
-        if row[LEARNS_METRIC] == 1 and (seen % PERIOD == 0 or seen < PERIOD):
-            measure_anew(store, norms, scale, ruler, int(running[HELD]))
+        if seen % EASY_ONE_IN == 0 or not easy(m.same[:k]):
+            remember(m, x, label, importance)
+        if m.learns_metric == 1 and (seen % PERIOD == 0 or seen < PERIOD):
+            measure_anew(m)
         if at.size > 0:
             for t in range(at.size):
                 dense[at[t]] = 0

@@ -11,50 +11,41 @@ mixer learns from the shares as they were when the record was predicted.
 
 from __future__ import annotations
 
+from typing import Annotated, NamedTuple
+
 import numpy as np
 
+from stream_llsvm.kernels.chunk import Chunk
 from stream_llsvm.kernels.jit import Array, member_kernel
-from stream_llsvm.kernels.state import CLASSES, FIRST_EXPERT, FIRST_SECTION
-from stream_llsvm.kernels.views import doubles, floats
+from stream_llsvm.kernels.sections import state, views
 
 EXPERTS = 2
 
-LAYOUT = (
-    ("reaches", "f8", (EXPERTS,), "state"),
-    ("shares", "f4", (EXPERTS, "classes"), "state"),
-)
+
+class PriorState(NamedTuple):
+    """What a prior member keeps, by name."""
+
+    classes: int
+    first_expert: int
+    reaches: Annotated[Array, state("f8", EXPERTS)]
+    shares: Annotated[Array, state("f4", EXPERTS, "classes")]
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, then learn from it if it has a label."""
-    row, classes = plan[member], plan[0, CLASSES]
-    first = row[FIRST_EXPERT]
-    o = row[FIRST_SECTION:]
-    reaches = doubles(state, o[0], EXPERTS)
-    shares = floats(state, o[1], (EXPERTS, classes))
-    for q in range(labels.size):
+    m = views(PriorState, state, scratch, plan, member)
+    for q in range(chunk.labels.size):
+        label = chunk.labels[q]
         for e in range(EXPERTS):
-            own, out = shares[e], scores[q, first + e]
-            if not scored:
+            own, out = m.shares[e], chunk.scores[q, m.first_expert + e]
+            if not chunk.scored:
                 for c in range(out.size):
                     out[c] = own[c]
                 if out.size == 1:
-                    out[0] = (own[1] if classes > 1 else np.float32(0)) - own[0]
-            if labels[q] >= 0:
-                pace = np.float32(min(1.0, importance[q] / reaches[e]))
-                for c in range(classes):
+                    out[0] = (own[1] if m.classes > 1 else np.float32(0)) - own[0]
+            if label >= 0:
+                pace = np.float32(min(1.0, chunk.importance[q] / m.reaches[e]))
+                for c in range(m.classes):
                     own[c] -= pace * own[c]
-                own[labels[q]] += pace
+                own[label] += pace

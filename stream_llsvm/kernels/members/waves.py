@@ -16,16 +16,17 @@ certainty of it. The first wave has no frequency: it is the bias.
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.jit import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import scores_of
-from stream_llsvm.kernels.state import COLUMNS, FIRST_EXPERT, FIRST_SECTION, OWN, WIDTH
+from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.vectors import add_multiple, square_of
-from stream_llsvm.kernels.views import doubles, flat, floats
+from stream_llsvm.kernels.views import flat
 
-WAVES = OWN
 SEEN, SPREAD = range(2)
 
 #: What nothing is known of varies by so much; and by so much more with each record learned.
@@ -41,78 +42,59 @@ MOST_WEIGHT = 1e3
 C0, C1, C2, C3 = 0.9999999889445765, -19.739204466576158, 64.93911592834692, -85.45011342750767
 C4, C5, C6 = 60.16742979194585, -25.966884612550658, 6.527705962902734
 
-LAYOUT = (
-    ("running", "f8", (8,), "state"),
-    ("frequencies", "f4", ("width", "waves"), "state"),
-    ("phases", "f4", ("waves",), "state"),
-    ("weights", "f4", ("columns", "waves"), "state"),
-    ("variance", "f4", ("waves", "waves"), "state"),
-    ("codes", "f4", ("waves",), "scratch"),
-    ("gain", "f4", ("waves",), "scratch"),
-    ("errors", "f4", ("columns",), "scratch"),
-)
+
+class WavesState(NamedTuple):
+    """What a waves member keeps, by name."""
+
+    first_expert: int
+    waves: int
+    running: Annotated[Array, state("f8", 8)]
+    frequencies: Annotated[Array, state("f4", "width", "waves")]
+    phases: Annotated[Array, state("f4", "waves")]
+    weights: Annotated[Array, state("f4", "columns", "waves")]
+    #: P: what is not yet known of the weights.
+    variance: Annotated[Array, state("f4", "waves", "waves")]
+    #: phi of the record, P phi, and how far each score is from its target.
+    codes: Annotated[Array, scratch("f4", "waves")]
+    gain: Annotated[Array, scratch("f4", "waves")]
+    errors: Annotated[Array, scratch("f4", "columns")]
 
 
 @member_kernel
-def run(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    member: int,
-    z: Array,
-    at_all: Array,
-    starts: Array,
-    labels: Array,
-    importance: Array,
-    scored: bool,
-    scores: Array,
-) -> None:
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, then learn from it if it has a label and surprises."""
-    row = plan[member]
-    width, columns, waves = plan[0, WIDTH], plan[0, COLUMNS], row[WAVES]
-    if waves == 0:
+    m = views(WavesState, state, scratch, plan, member)
+    if m.waves == 0:
         return
-    first = row[FIRST_EXPERT]
-    o = row[FIRST_SECTION:]
-    running = doubles(state, o[0], 8)
-    frequencies = floats(state, o[1], (width, waves))
-    phases = floats(state, o[2], waves)
-    weights = floats(state, o[3], (columns, waves))
-    variance = floats(state, o[4], (waves, waves))
-    codes = floats(scratch, o[5], waves)
-    gain = floats(scratch, o[6], waves)
-    errors = floats(scratch, o[7], columns)
-    everywhere = at_all[:0]
-    for q in range(labels.size):
-        x = z[starts[q] : starts[q + 1]]
-        at = at_all[starts[q] : starts[q + 1]] if at_all.size > 0 else at_all
-        out = flat(scores[q, first : first + 1])
+    running, everywhere = m.running, chunk.columns[:0]
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + 1])
         square = float(square_of(x))
-        if not scored and running[SEEN] < YOUNG:
+        if not chunk.scored and running[SEEN] < YOUNG:
             out[:] = 0
-        elif not scored:
-            ripple(frequencies, phases, x, at, 1 / math.sqrt(running[SPREAD] + 1e-9), codes)
-            scores_of(weights, codes, everywhere, out)
-        if labels[q] < 0:
+        elif not chunk.scored:
+            ripple(m, x, at, 1 / math.sqrt(running[SPREAD] + 1e-9))
+            scores_of(m.weights, m.codes, everywhere, out)
+        if chunk.labels[q] < 0:
             continue
         running[SEEN] += 1
         running[SPREAD] += max(SLOWEST, 1 / running[SEEN]) * (square - running[SPREAD])
         if running[SEEN] <= YOUNG:
             continue
-        if surprise(out, labels[q], errors) >= SURPRISE or running[SEEN] <= EAGER:
-            scores_of(variance, codes, everywhere, gain)
-            learn(weights, variance, codes, gain, errors, min(importance[q], MOST_WEIGHT))
+        if surprise(out, chunk.labels[q], m.errors) >= SURPRISE or running[SEEN] <= EAGER:
+            scores_of(m.variance, m.codes, everywhere, m.gain)
+            learn(m, min(chunk.importance[q], MOST_WEIGHT))
 
 
 @kernel
-def ripple(
-    frequencies: Array, phases: Array, x: Array, at: Array, factor: Real, codes: Array
-) -> None:
+def ripple(m: WavesState, x: Array, at: Array, factor: Real) -> None:
     """Fill codes with each wave's height at the record."""
+    codes = m.codes
     for j in range(codes.size):
-        codes[j] = phases[j]
+        codes[j] = m.phases[j]
     for t in range(x.size):
-        add_multiple(codes, frequencies[at[t] if at.size > 0 else t], factor * x[t])
+        add_multiple(codes, m.frequencies[at[t] if at.size > 0 else t], factor * x[t])
     for j in range(codes.size):
         codes[j] = wave(codes[j])
 
@@ -148,10 +130,9 @@ def surprise(out: Array, label: int, errors: Array) -> Real:
 
 
 @kernel
-def learn(
-    weights: Array, variance: Array, codes: Array, gain: Array, errors: Array, importance: Real
-) -> None:
+def learn(m: WavesState, importance: Real) -> None:
     """One step of recursive least squares; ``gain`` is variance times codes."""
+    weights, variance, codes, gain, errors = m.weights, m.variance, m.codes, m.gain, m.errors
     reach = np.float32(0)
     for j in range(codes.size):
         reach += codes[j] * gain[j]

@@ -10,32 +10,35 @@ is never longer than what makes the record's own loss least, so that no record c
 from __future__ import annotations
 
 import math
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from stream_llsvm.kernels.coding import encode, nearest
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.jit import Array, Real, entry, inlined, kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.members.anchor_state import (
-    ANCHORS,
+    ALONG,
     AVERAGE_FLOOR,
     CLUSTER_FLOOR,
     CLUSTERING,
-    CODING,
+    CODE,
     COMMON_SHARE,
-    LADDER,
-    MACHINES,
+    DISTANCE,
+    ETA,
     MASS,
     MOVES,
     N_ANCHORS,
-    NEIGHBORS,
     NORM,
+    PULL,
+    PUSH,
     SEEN,
     SHARPNESS,
     SPREAD,
     STEPS,
     VISITS,
     ZOOM,
+    AnchorState,
 )
 from stream_llsvm.kernels.members.anchor_steps import (
     energy_of,
@@ -47,11 +50,17 @@ from stream_llsvm.kernels.members.anchor_steps import (
     shift,
     weaken,
 )
-from stream_llsvm.kernels.members.machines import average, descend, heights_of, inherit
+from stream_llsvm.kernels.members.machines import (
+    average,
+    descend,
+    heights_of,
+    inherit,
+    is_averaged,
+)
 from stream_llsvm.kernels.numbers.blend import blend, follow_losses
 from stream_llsvm.kernels.pegasos.losses import EPSILON_INSENSITIVE, curvature_of, push_of
-from stream_llsvm.kernels.run import MODEL_LAYOUT
 from stream_llsvm.kernels.run import SEEN as RECORDS
+from stream_llsvm.kernels.run import ModelState
 from stream_llsvm.kernels.scaling import (
     CENTRE,
     COUNT,
@@ -65,32 +74,24 @@ from stream_llsvm.kernels.scaling import (
     scale_row,
     scale_settled,
 )
-from stream_llsvm.kernels.state import (
-    FIRST_SECTION,
-    LOSS,
-    OWN_EXPERTS,
-    RUNGS,
-    STANDARDIZE,
-    WIDTH,
-)
-from stream_llsvm.kernels.views import doubles, floats, integers
+from stream_llsvm.kernels.sections import scratch, state, views
 
 NUMBERS_KIND = 200
 #: In standard deviations of the target: no answer, and no error, is greater.
 FARTHEST = 8.0
 # The rows of the plan: the model, its anchors, and what is known of the target and the experts.
 _MODEL, _ANCHORS, _NUMBERS = range(3)
-# Of row 0's sections.
-_COUNTERS, _STATISTICS, _Z, _SCALES = 0, 1, 7, 20
-assert (MODEL_LAYOUT[_Z][0], MODEL_LAYOUT[_SCALES][0]) == ("z", "scales")
 
-LAYOUT = (
-    ("epsilon", "f8", (1,), "state"),
-    ("target", "f8", (1, STATISTICS), "state"),
-    ("losses", "f8", ("all_experts",), "state"),
-    ("blend", "f8", ("all_experts",), "scratch"),
-    ("told", "f4", ("all_experts",), "scratch"),
-)
+
+class NumbersState(NamedTuple):
+    """What a model of numbers keeps beside its anchors, by name."""
+
+    loss: int
+    epsilon: Annotated[Array, state("f8", 1)]
+    target: Annotated[Array, state("f8", 1, STATISTICS)]
+    losses: Annotated[Array, state("f8", "all_experts")]
+    blend: Annotated[Array, scratch("f8", "all_experts")]
+    told: Annotated[Array, scratch("f4", "all_experts")]
 
 
 @entry
@@ -109,42 +110,12 @@ def run_numbers(
 
     ``values``, ``at_all`` and ``starts`` are rows as ``kernels.run.run`` takes them.
     """
-    row, width = plan[_ANCHORS], plan[_MODEL, WIDTH]
-    n_all, k_all, rungs, experts = row[ANCHORS], row[NEIGHBORS], row[RUNGS], row[OWN_EXPERTS]
-    machines, loss = row[MACHINES], plan[_NUMBERS, LOSS]
-    reach = k_all + machines - n_all
-    o = plan[_MODEL, FIRST_SECTION:]
-    counters = doubles(state, o[_COUNTERS], 4)
-    statistics = doubles(state, o[_STATISTICS], (width, STATISTICS))
-    scaled_row = floats(scratch, o[_Z], width)
-    scales = doubles(scratch, o[_SCALES], (2, width))
-    o = row[FIRST_SECTION:]
-    settings = doubles(state, o[0], STEPS + rungs)
-    running = doubles(state, o[1], 8)
-    raw_scale = doubles(state, o[3], rungs)
-    positions = floats(state, o[4], (n_all, width))
-    facts = floats(state, o[5], (4, machines))
-    keep = floats(state, o[6], (machines, rungs))
-    gain = floats(state, o[7], machines)
-    weights = floats(state, o[8], (machines, experts, width))
-    biases = floats(state, o[9], (machines, experts))
-    near = integers(scratch, o[10], reach)
-    found = integers(scratch, o[11], 1)
-    shares = floats(scratch, o[12], (4, reach))
-    heights = floats(scratch, o[13], (reach, experts))
-    sums = floats(scratch, o[14], (3, experts))
-    products = floats(scratch, o[15], n_all)
-    offset = floats(scratch, o[32], width)
-    o = plan[_NUMBERS, FIRST_SECTION:]
-    epsilon = doubles(state, o[0], 1)[0]
-    target = doubles(state, o[1], (1, STATISTICS))
-    losses = doubles(state, o[2], experts)
-    trusts = doubles(scratch, o[3], experts)
-    out = floats(scratch, o[4], experts)
-    distance, along, code, pull = shares[0], shares[1], shares[2], shares[3]
-    push, step, etas = sums[0], sums[1], sums[2]
-    averaged, common = experts == 2 * rungs, machines > n_all
-    scaling, sparse = plan[_MODEL, STANDARDIZE] == 1, starts.size > 0
+    model = views(ModelState, state, scratch, plan, _MODEL)
+    m = views(AnchorState, state, scratch, plan, _ANCHORS)
+    numbers = views(NumbersState, state, scratch, plan, _NUMBERS)
+    counters, statistics, scales = model.counters, model.statistics, model.scales
+    target, out = numbers.target, numbers.told
+    scaling, sparse = model.standardize == 1, starts.size > 0
     dense = not sparse and at_all.size == 0
     laid_out = settled = False
     farthest = FARTHEST if scaling else RAW_CLIP
@@ -152,7 +123,7 @@ def run_numbers(
     for q in range(targets.size):
         begin, end = (starts[q], starts[q + 1]) if sparse else (q * d, (q + 1) * d)
         raw, at = values[begin:end], at_all[begin:end] if sparse else at_all
-        x = scaled_row[: raw.size]
+        x = model.z[0][: raw.size]
         if dense and scaling and not laid_out:
             settled = put_side_by_side(statistics[: raw.size], scales)
             laid_out = True
@@ -163,82 +134,105 @@ def run_numbers(
         x_norm = np.float32(0)
         for i in range(x.size):
             x_norm += x[i] * x[i]
-        born = int(running[N_ANCHORS])
-        k = min(k_all, born)
-        if k > 0:
-            scores_of(positions[:born], x, at, products)
-            nearest(products, facts, born, x_norm, near[:k], distance, along)
-            spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
-            encode(row[CODING], distance, settings[SHARPNESS], spread, code[:k], pull)
-        found[0] = k
-        answering = near[: k + machines - n_all]
-        if common:
-            near[k] = n_all
-            code[k] = np.float32(settings[COMMON_SHARE])
-        heights_of(
-            answering, code, raw_scale, keep, gain, weights, biases, averaged, x, at, heights, out
+        score(m, x, at, x_norm, out)
+        answers[q, 0] = in_units(
+            target, scaling, blend(numbers.losses, out, farthest, numbers.blend)
         )
-        told = blend(losses, out, farthest, trusts)
-        answers[q, 0] = in_units(target, scaling, told)
         if math.isnan(targets[q]):
             continue
-
         counters[RECORDS] += 1
-        running[SEEN] += 1
+        m.running[SEEN] += 1
         if scaling:
-            due = is_due(counters[RECORDS], width)
+            due = is_due(counters[RECORDS], model.width)
             if due or not settled:
                 observe_row(statistics, counters[RECORDS], raw, at)
                 laid_out = False
             observe(target, 0, targets[q], counters[RECORDS], True, due)
         y = standing(target, scaling, targets[q])
-        follow_losses(losses, running[SEEN], out, y, farthest, importance[q])
-        if born < n_all and (
-            k == 0 or distance[0] > np.float32(1e-5) * (x_norm + facts[NORM, near[0]])
-        ):
-            place(positions[born], facts, born, x, at, x_norm)
-            inherit(born, answering, code, raw_scale, keep, gain, weights, biases, averaged)
-            running[N_ANCHORS] += 1
-        if k == 0:
-            continue  # the first record only places the first anchor
+        follow_losses(numbers.losses, m.running[SEEN], out, y, farthest, importance[q])
+        learn(m, numbers, Example(x, at, x_norm, y, importance[q], farthest))
 
-        from_own = has_a_view(x, width)
-        energy = energy_of(code, distance, k, answering.size, x_norm, from_own)
+
+class Example(NamedTuple):
+    """A scaled record, its squared norm, and what is to be learned from it."""
+
+    x: Array
+    at: Array
+    norm: Real
+    y: Real
+    importance: Real
+    farthest: Real
+
+
+@inlined
+def score(m: AnchorState, x: Array, at: Array, x_norm: Real, out: Array) -> None:
+    """Find the anchors that answer, code the record by them, and blend their machines."""
+    near, running, settings, code = m.near, m.running, m.settings, m.shares[CODE]
+    distance, along, pull = m.shares[DISTANCE], m.shares[ALONG], m.shares[PULL]
+    born = int(running[N_ANCHORS])
+    k = min(m.neighbours, born)
+    if k > 0:
+        scores_of(m.positions[:born], x, at, m.products)
+        nearest(m.products, m.facts, born, x_norm, near[:k], distance, along)
+        spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
+        encode(m.coding, distance, settings[SHARPNESS], spread, code[:k], pull)
+    m.found[0] = k
+    answering = near[: k + m.machines - m.anchors]
+    if m.machines > m.anchors:
+        near[k] = m.anchors
+        code[k] = np.float32(settings[COMMON_SHARE])
+    heights_of(m, answering, code, x, at, m.heights, out)
+
+
+@inlined
+def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
+    """One step: a new anchor if there is room, online k-means, then the machines."""
+    running, facts, settings = m.running, m.facts, m.settings
+    distance, along, code = m.shares[DISTANCE], m.shares[ALONG], m.shares[CODE]
+    push, etas, out, loss = m.sums[PUSH], m.sums[ETA], numbers.told, numbers.loss
+    averaged, epsilon = is_averaged(m), numbers.epsilon[0]
+    k, born = m.found[0], int(running[N_ANCHORS])
+    answering = m.near[: k + m.machines - m.anchors]
+    if born < m.anchors and (
+        k == 0 or distance[0] > np.float32(1e-5) * (e.norm + facts[NORM, m.near[0]])
+    ):
+        place(m.positions[born], facts, born, e.x, e.at, e.norm)
+        inherit(m, born, answering, code)
+        running[N_ANCHORS] += 1
+    if k > 0:  # else the first record only places the first anchor
+        centred = has_a_view(e.x, m.width)
+        energy = energy_of(code, distance, k, answering.size, e.norm, centred)
         usual = measure(running, distance, k, energy)
         any_push = False
-        for r in range(rungs):
-            rest = min(max(y - out[r], -farthest), farthest)
+        for r in range(m.rungs):
+            rest = min(max(e.y - out[r], -e.farthest), e.farthest)
             push[r] = push_of(loss, 0.0, rest, epsilon)
-            etas[r] = pace_of(loss, importance[q] * settings[STEPS + r] / usual, energy, rest,
-                              push[r], epsilon)  # fmt: skip
+            eta = e.importance * settings[STEPS + r] / usual
+            etas[r] = pace_of(loss, eta, energy, rest, push[r], epsilon)
             any_push |= push[r] != 0
         if averaged:
-            push[rungs:] = 0  # averages only follow
+            push[m.rungs :] = 0  # averages only follow
 
         if settings[CLUSTERING] > 0:
-            a = near[0]
+            a = m.near[0]
             facts[VISITS, a] += 1
-            move = max(settings[CLUSTER_FLOOR], 1 / facts[VISITS, a]) * min(1.0, importance[q])
-            shift(positions[a], facts, a, move, x, at, along[0], x_norm)
+            move = max(settings[CLUSTER_FLOOR], 1 / facts[VISITS, a]) * min(1.0, e.importance)
+            shift(m.positions[a], facts, a, move, e.x, e.at, along[0], e.norm)
             running[MOVES] += 1
         for j in range(answering.size):
             a = answering[j]
-            weight = importance[q] * code[j]
+            weight = e.importance * code[j]
             facts[MASS, a] += weight
             if averaged:
                 pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
-                average(a, np.float32(min(1.0, pace)), raw_scale, keep, gain, weights, biases)
+                average(m, a, np.float32(min(1.0, pace)))
             if any_push:
-                view, bias_step = x, 1.0
-                if from_own and a < n_all:
-                    view = offset[: x.size]
-                    bias_step -= from_anchor(positions[a], facts[ZOOM, a], x, at, view)
-                descend(
-                    a, code[j], etas, push, raw_scale, keep, gain, weights, biases, averaged, view,
-                    at, step, bias_step,
-                )  # fmt: skip
-        t = running[SEEN] - 1
-        weaken(LADDER, t, settings, etas, raw_scale, keep, gain, weights, biases, 1, averaged)
+                view, bias_step = e.x, 1.0
+                if centred and a < m.anchors:
+                    view = m.offset[: e.x.size]
+                    bias_step -= from_anchor(m.positions[a], facts[ZOOM, a], e.x, e.at, view)
+                descend(m, a, code[j], view, e.at, bias_step)
+        weaken(m, running[SEEN] - 1)
 
 
 @kernel

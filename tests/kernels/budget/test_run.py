@@ -44,7 +44,7 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
     made = compared = 0
     for row, label, w in zip(x, labels, weights, strict=True):
         kernels.predict(row)
-        own, z = kernels.own, kernels.memory.views(0)["z"][0, :WIDTH].astype(float)
+        own, z = kernels.own, kernels.memory.views(0)["z"][0, 0, :WIDTH].astype(float)
         oracle.take(own)
         expected = oracle.scores(z)
         size = np.abs(expected).max()
@@ -82,7 +82,7 @@ def test_a_merge_changes_the_machines_as_little_as_it_can() -> None:
     for row, label in zip(x, labels, strict=True):
         own = kernels.own
         kernels.predict(row)
-        z = kernels.memory.views(0)["z"][0, :WIDTH].astype(float)
+        z = kernels.memory.views(0)["z"][0, 0, :WIDTH].astype(float)
         oracle.take(own)
         full = len(oracle.vectors) == of.most
         before = own["running"][kernel.MADE]

@@ -54,7 +54,7 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
     moved = 0
     for row, label, w in zip(x, labels, weights, strict=True):
         kernels.predict(row)
-        own, z = kernels.own, kernels.memory.views(0)["z"][0, :WIDTH].astype(float)
+        own, z = kernels.own, kernels.memory.views(0)["z"][0, 0, :WIDTH].astype(float)
         oracle.take(own)
         np.testing.assert_allclose(kernels.scores, oracle.scores(z), rtol=1e-3, atol=1e-3)
         before = own["landmarks"].copy()

@@ -51,7 +51,7 @@ def by_kernel(
     f4 = np.float32
     gradient_of(
         matrix.astype(f4), x.astype(f4), store.astype(f4), near, errors, BETA,
-        np.zeros(WIDTH, f4), np.zeros(WIDTH, f4), gradient,
+        np.zeros((2, WIDTH), f4), gradient,
     )  # fmt: skip
     return wrong, gradient.astype(float)
 

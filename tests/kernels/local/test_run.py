@@ -49,7 +49,7 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
     machines = 0
     for row, label, w in zip(x, labels, weights, strict=True):
         kernels.predict(row)
-        z = kernels.memory.views(0)["z"][0, :width].astype(float)
+        z = kernels.memory.views(0)["z"][0, 0, :width].astype(float)
         own, held = kernels.own, len(oracle.records)
         k = int(own["memo"][kernel.FOUND])
         near, squared = oracle.neighbours(z)

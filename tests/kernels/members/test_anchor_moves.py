@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOSSES, OVR
-from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.members.anchors import Anchors
 from tests.oracle_compare import Kernels, member, paper, stream

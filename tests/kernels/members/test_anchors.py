@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.coding import CODINGS
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.kernels.members import anchors as kernel
+from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.members.anchors import Anchors
 from tests.oracle_compare import Kernels, member, paper, stream

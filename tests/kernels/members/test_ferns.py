@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -15,6 +17,15 @@ from tests.oracle_parts import Array
 cells_of = alone(kernel.cells_of)
 draw = alone(kernel.draw)
 least_useful = alone(kernel.least_useful)
+
+
+class Questions(NamedTuple):
+    """What ``draw`` reads and writes of a ``FernsState``."""
+
+    depth: int
+    source: NDArray[np.int64]
+    features: NDArray[np.int64]
+    thresholds: NDArray[np.float32]
 
 
 def test_answers_number_a_cell() -> None:
@@ -36,11 +47,9 @@ def _drawn(
     relevance: Array, recent: Array, n: int = 2_000
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     features, thresholds = np.zeros((n, 1), dtype=np.int64), np.zeros((n, 1), dtype=np.float32)
-    source = np.array([3], dtype=np.int64)
+    asked = Questions(1, np.array([3], dtype=np.int64), features, thresholds)
     for f in range(n):
-        draw(
-            f, features, thresholds, recent.astype(np.float32), relevance.astype(np.float32), source
-        )
+        draw(asked, f, recent.astype(np.float32), relevance.astype(np.float32))
     return features[:, 0], thresholds[:, 0]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.members import machines
+from stream_llsvm.kernels.members.anchor_state import ETA, PUSH
 from tests.kernels.alone import alone
 from tests.oracle_parts import Array
 
@@ -19,6 +20,21 @@ inherit = alone(machines.inherit)
 shrink = alone(machines.shrink)
 
 NOTHING = np.zeros(0, dtype=np.int64)
+
+
+class State(NamedTuple):
+    """What these kernels read of an ``AnchorState``."""
+
+    columns: int
+    experts: int
+    rungs: int
+    machine_width: int
+    raw_scale: Any
+    keep: Any
+    gain: Any
+    weights: Any
+    biases: Any
+    sums: Any
 
 
 class Machines:
@@ -35,33 +51,40 @@ class Machines:
         self.plain = np.zeros((machines, 2, half, width))
         self.plain_biases = np.zeros((machines, 2, half))
 
-    @property
-    def _scales(self) -> tuple[Any, ...]:
-        return self.raw_scale, self.keep, self.gain
+    def state(self, sums: Any = None) -> Any:
+        """Return what kernels see of it."""
+        return State(
+            columns=self.columns,
+            experts=2 * self.rungs,
+            rungs=self.rungs,
+            machine_width=self.weights.shape[2],
+            raw_scale=self.raw_scale,
+            keep=self.keep,
+            gain=self.gain,
+            weights=self.weights,
+            biases=self.biases,
+            sums=np.zeros((3, self.biases.shape[1]), dtype=np.float32) if sums is None else sums,
+        )
 
     def step(self, a: int, share: float, etas: Array, push: Array, x: Array) -> None:
-        scratch = np.zeros(2 * push.size, dtype=np.float32)
-        descend(
-            a, np.float32(share), etas.astype(np.float32), push.astype(np.float32), *self._scales,
-            self.weights, self.biases, True, x.astype(np.float32), NOTHING, scratch,
-            1.5,
-        )  # fmt: skip
+        sums = np.zeros((3, self.biases.shape[1]), dtype=np.float32)
+        sums[PUSH, : push.size], sums[ETA, : etas.size] = push, etas
+        descend(self.state(sums), a, np.float32(share), x.astype(np.float32), NOTHING, 1.5)
         steps = np.repeat(etas, self.columns) * push * share
         self.plain[a, 0] += np.outer(steps, x)
         self.plain_biases[a, 0] += 1.5 * steps  # a bias goes farther if it is told to
 
     def average(self, a: int, rate: float) -> None:
-        average(a, np.float32(rate), *self._scales, self.weights, self.biases)
+        average(self.state(), a, np.float32(rate))
         for part in (self.plain, self.plain_biases):
             part[a, 1] += rate * (part[a, 0] - part[a, 1])
 
     def shrink(self, r: int, factor: float) -> None:
-        shrink(r, factor, *self._scales, self.weights, self.columns, True)
+        shrink(self.state(), r, factor)
         self.plain[:, 0, r * self.columns : (r + 1) * self.columns] *= factor
 
     def inherit(self, a: int, near: NDArray[np.int64], code: Array) -> None:
-        codes = code.astype(np.float32)
-        inherit(a, near, codes, *self._scales, self.weights, self.biases, True)
+        inherit(self.state(), a, near, code.astype(np.float32))
         self.plain[a] = np.einsum("j,j...->...", code, self.plain[near])
         self.plain_biases[a] = np.einsum("j,j...->...", code, self.plain_biases[near])
 
@@ -70,10 +93,8 @@ class Machines:
         wide = self.biases.shape[1]
         heights = np.zeros((len(near), wide), dtype=np.float32)
         out = np.zeros(wide, dtype=np.float32)
-        heights_of(
-            near, code.astype(np.float32), *self._scales, self.weights, self.biases, True,
-            x.astype(np.float32), NOTHING, heights, out,
-        )  # fmt: skip
+        codes, x4 = code.astype(np.float32), x.astype(np.float32)
+        heights_of(self.state(), near, codes, x4, NOTHING, heights, out)
         expected = (self.plain[near] @ x + self.plain_biases[near]).reshape(len(near), -1)
         size = np.abs(expected).max(initial=1e-3)
         np.testing.assert_allclose(heights, expected, rtol=tolerance, atol=tolerance * size)

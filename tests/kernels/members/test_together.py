@@ -99,7 +99,7 @@ def test_rows_may_be_narrower_than_the_room_for_them() -> None:
 def test_pairs_are_sorted_by_machine() -> None:
     near = np.array([[3, 0], [0, 4], [3, 4]])
     by_machine, ends = np.zeros((2, 6), dtype=np.int64), np.full(5, 7)
-    sort_by_machine(near, by_machine, ends)
+    sort_by_machine(near, 3, 2, by_machine, ends)
     assert ends.tolist() == [2, 2, 2, 4, 6]
     assert by_machine.T.tolist() == [[0, 1], [1, 0], [0, 0], [2, 0], [1, 1], [2, 1]]
 
