@@ -68,4 +68,5 @@ def test_many_more_features_leave_room_for_fewer_vectors() -> None:
     own = model._memory.views(1)
     assert len(own["vectors"]) < 100 and own["running"][kernel.HELD] == len(own["vectors"])
     assert sound(model) and model.predict_one({"f0": 1.0}) in model.classes
-    assert accuracy(model, records(100, seed=1)) > 0.6
+    taught(model, records(200, seed=1))
+    assert accuracy(model, records(200, seed=2)) > 0.6
