@@ -1,8 +1,4 @@
-"""Where the command starts: Ctrl-C ends it without a word, whatever is being imported.
-
-The handler is set before anything else is imported. An exception in its place would be printed or
-swallowed by whoever is importing, compiling or cleaning up at that moment.
-"""
+"""Where the command starts; Ctrl-C ends it without a word, whatever is being imported."""
 
 from __future__ import annotations
 
@@ -10,11 +6,12 @@ import os
 import signal
 import sys
 
-signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # what a shell expects of Ctrl-C
-
 
 def main() -> None:
     """Run the command and exit."""
+    # Before anything else is imported. An exception in place of this would be printed or swallowed
+    # by whoever is importing, compiling or cleaning up at that moment.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # what a shell expects of Ctrl-C
     try:
         import rich  # noqa: F401  the commands need it: better to miss it now
 
