@@ -38,11 +38,16 @@ def made(make: Callable[[], _Made]) -> _Made:
 
 
 def make_source(given: Mapping[str, Any]) -> Source:
+    """Return the source that a section asks for, connected, after a look at its first records."""
+    for address in given["from"]:
+        check_columns(address, given)
+    return open_source(given)
+
+
+def open_source(given: Mapping[str, Any]) -> Source:
     """Return the source that a section asks for, connected."""
     addresses = given["from"]
     connector = connector_for(addresses[0])
-    for address in addresses:
-        check_columns(address, given)
     known = (*FIELDS, *connector.source_options, "numeric")
     options = {name: given[name] for name in known if name in given}
     return made(lambda: connector.source(addresses, options))

@@ -154,10 +154,10 @@ def _report(
     rows: list[dict[str, Any]],
 ) -> None:
     """Run a learner once more, and write what was to be seen of it."""
-    from stream_llsvm.cli.build import make_source
+    from stream_llsvm.cli.build import open_source
     from stream_llsvm.cli.report import record, write_report
 
-    source = make_source(options)
+    source = open_source(options)
     try:
         made = record(source, entrant.make(contents.labels), contents.records, max_records)
     finally:

@@ -65,7 +65,7 @@ def predict(
 ) -> int:
     """Write a prediction for each record; tell the accuracy if there are labels."""
     from stream_llsvm.cli.build import make_sink
-    from stream_llsvm.cli.checks import check_apart
+    from stream_llsvm.cli.checks import check_apart, check_columns
     from stream_llsvm.cli.inspect import read_saved
     from stream_llsvm.cli.tables import bad_fields_of, first_bad_of, first_of, print_json
     from stream_llsvm.cli.whole_file import batches
@@ -80,6 +80,7 @@ def predict(
     if to is not None:
         check_apart("--to", to, [data, str(saved.path)])
     options = dict(given) | _left_out(saved.model.features, data, given)
+    check_columns(data, options)
     sink = make_sink({"to": "-" if to is None else to})
     learner, kept = Learner(saved.model, every=every), saved.checkpoint
     learned = None if kept is None else kept["progress"]["counts"]["learned"]

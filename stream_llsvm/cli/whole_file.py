@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stream_llsvm.cli.build import make_source
+from stream_llsvm.cli.build import open_source
+from stream_llsvm.cli.checks import check_columns
 from stream_llsvm.cli.errors import RunFailedError, one_line
 from stream_llsvm.cli.tables import bad_fields_of, not_utf8
 from stream_llsvm.connectors.base import Batch, SourceError
@@ -67,8 +68,8 @@ def _several(number: int, one: str, many: str = "") -> str:
 
 
 def batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Batch]:
-    """Yield the file's records, or only the first so many."""
-    source, left = make_source(options), max_records
+    """Yield the file's records, or only the first so many; its columns were checked before."""
+    source, left = open_source(options), max_records
     try:
         while not source.ended and left != 0:
             batch = source.poll(_MOST if left is None else min(_MOST, left), 1.0)
@@ -85,6 +86,8 @@ def look_through(options: Mapping[str, Any], max_records: int | None) -> Content
     """Return what there is to know of a file before learners can be run through it."""
     records = rejected = unlabelled = 0
     labels, first, bad_fields = set[Any](), "", Counter[str]()
+    for address in options["from"]:
+        check_columns(address, options)
     try:
         for batch in batches(options, max_records):
             records += len(batch)
