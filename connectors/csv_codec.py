@@ -21,7 +21,7 @@ from stream_llsvm.connectors.flat.gather import gather, settle
 from stream_llsvm.connectors.flat.read_csv import read_csv
 from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.values import Bad
-from stream_llsvm.values import show
+from stream_llsvm.records.values import show
 
 _MOST_LINES = 100
 _SIMPLE = ",;|\t"  # delimiters that are in no number, but for a decimal comma

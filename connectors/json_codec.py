@@ -16,7 +16,7 @@ from stream_llsvm.connectors.flat.gather import ODD
 from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.json_shape import JsonShape
 from stream_llsvm.connectors.values import Bad
-from stream_llsvm.values import show
+from stream_llsvm.records.values import show
 
 _NUMBERS = {float, int, bool, type(None)}
 _PLAIN = {str, int, bool, type(None)}

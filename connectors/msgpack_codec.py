@@ -10,7 +10,7 @@ import msgpack
 from stream_llsvm.connectors.columns import Record
 from stream_llsvm.connectors.json_codec import ObjectCodec
 from stream_llsvm.connectors.values import Bad
-from stream_llsvm.values import show
+from stream_llsvm.records.values import show
 
 
 class MsgpackCodec(ObjectCodec):

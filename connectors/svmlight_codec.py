@@ -12,7 +12,7 @@ import math
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.columns import Record
 from stream_llsvm.connectors.values import Bad
-from stream_llsvm.values import show
+from stream_llsvm.records.values import show
 
 
 class SvmlightCodec(Codec):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.connectors.flat.parse_text import Texts, as_texts
-from stream_llsvm.values import show
+from stream_llsvm.records.values import show
 
 #: What people write where there is no value; capitals do not matter, nor blanks around it.
 MISSING = ("NA", "N/A", "null", "None", "nan", "?", "-")

@@ -12,7 +12,6 @@ from stream_llsvm.version import __version__ as __version__
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
     from stream_llsvm.engine.resume import EngineError
-    from stream_llsvm.explain import Anchor, Explanation, MemberReport, Voter
     from stream_llsvm.feature_maps.fourier import FourierFeatures
     from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
     from stream_llsvm.feature_maps.nystroem import OnlineNystroem
@@ -20,19 +19,20 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
-    from stream_llsvm.learners.feature_warnings import FeaturesLeftOutWarning, UnknownFeatureWarning
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
     from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
-    from stream_llsvm.learners.memory import MemoryClassifier
+    from stream_llsvm.learners.neighbours import MemoryClassifier
     from stream_llsvm.learners.pegasos import PegasosClassifier
     from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
     from stream_llsvm.learners.sapl import SAPLClassifier
     from stream_llsvm.learners.saving import load_model
-    from stream_llsvm.model_file import ModelFileError
+    from stream_llsvm.model.explain import Anchor, Explanation, MemberReport, Voter
+    from stream_llsvm.model.feature_warnings import FeaturesLeftOutWarning, UnknownFeatureWarning
+    from stream_llsvm.model.file import ModelFileError
 
 __all__ = [
     "AdditiveSVMClassifier",
@@ -66,14 +66,14 @@ __all__ = [
 
 _WHERE = {
     "AdditiveSVMClassifier": "learners.additive",
-    "Anchor": "explain",
+    "Anchor": "model.explain",
     "BudgetedPegasosClassifier": "learners.budgeted",
     "CSVMClassifier": "learners.clustered",
     "CommitteeClassifier": "learners.committee",
     "Engine": "engine.engine",
     "EngineError": "engine.resume",
-    "Explanation": "explain",
-    "FeaturesLeftOutWarning": "learners.feature_warnings",
+    "Explanation": "model.explain",
+    "FeaturesLeftOutWarning": "model.feature_warnings",
     "FernsClassifier": "learners.ferns",
     "FourierFeatures": "feature_maps.fourier",
     "HomogeneousKernelMap": "feature_maps.homogeneous",
@@ -82,15 +82,15 @@ _WHERE = {
     "LLSVMClassifier": "learners.llsvm",
     "LLSVMRegressor": "learners.llsvm_regressor",
     "LocalSVMClassifier": "learners.local_svm",
-    "MemberReport": "explain",
-    "MemoryClassifier": "learners.memory",
-    "ModelFileError": "model_file",
+    "MemberReport": "model.explain",
+    "MemoryClassifier": "learners.neighbours",
+    "ModelFileError": "model.file",
     "OnlineNystroem": "feature_maps.nystroem",
     "PegasosClassifier": "learners.pegasos",
     "PegasosRegressor": "learners.pegasos_regressor",
     "SAPLClassifier": "learners.sapl",
-    "UnknownFeatureWarning": "learners.feature_warnings",
-    "Voter": "explain",
+    "UnknownFeatureWarning": "model.feature_warnings",
+    "Voter": "model.explain",
     "load_model": "learners.saving",
 }
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from stream_llsvm.frames import as_matrix
-from stream_llsvm.kernels.coding import CODINGS, RECONSTRUCTION
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.problem import Problem, problem_at
+from stream_llsvm.members.anchors.codes import CODINGS, RECONSTRUCTION
 from stream_llsvm.optimum import BIAS_SCALE, Codes, Solution, objective, softmax_codes, solve
+from stream_llsvm.records.frames import as_matrix
 
 __all__ = [
     "BIAS_SCALE",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm import CommitteeClassifier
-from stream_llsvm.kernels import state as at
-from stream_llsvm.rows import Rows
+from stream_llsvm.kernels import plan as at
+from stream_llsvm.model.rows import Rows
 
 MEMBERS = ("anchors:1", "ferns:3", "memory:20", "memory:200", "additive:3")
 N = 2_000

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import stream_llsvm
-from stream_llsvm.kernels.kinds import KERNELS, TOGETHER, address_of, address_together
-from stream_llsvm.kernels.state import ANCHORS_KIND
+from stream_llsvm.kernels.dispatch import address_of
+from stream_llsvm.members.registry import KINDS, kernels_of
 from tests.property_profiles import load_profiles
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     to_do: list[Callable[[], object]] = [
         partial(_first_call, "SAPLClassifier"),
         partial(_first_call, "PegasosClassifier"),
-        *(partial(address_of, kind) for kind in KERNELS if kind != ANCHORS_KIND),
-        *(partial(address_together, kind) for kind in TOGETHER),
+        *(partial(address_of, one) for kind in KINDS for one in kernels_of(kind)),
     ]
     number = int(worker["workerid"].removeprefix("gw"))
     for one in to_do[number :: worker["workercount"]]:

@@ -14,14 +14,14 @@ import numpy as np
 
 from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels.metric import PERIOD
-from stream_llsvm.members.additive import Additive
-from stream_llsvm.members.anchors import Anchors
-from stream_llsvm.members.ferns import Ferns
-from stream_llsvm.members.member import Member
-from stream_llsvm.members.memory import Remembered
-from stream_llsvm.members.prior import Prior
-from stream_llsvm.members.waves import Waves
-from stream_llsvm.memory import columns_of
+from stream_llsvm.members.additive.member import Additive
+from stream_llsvm.members.anchors.member import Anchors
+from stream_llsvm.members.ferns.member import Ferns
+from stream_llsvm.members.interface import Member
+from stream_llsvm.members.neighbours.member import Remembered
+from stream_llsvm.members.prior.member import Prior
+from stream_llsvm.members.waves.member import Waves
+from stream_llsvm.model.state import columns_of
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import AnchorsOracle
 from tests.oracle_calibration import Calibration

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stream_llsvm.kernels.scaling import Z_MOST
-from stream_llsvm.members.additive import Additive
+from stream_llsvm.members.additive.member import Additive
 from tests.oracle_cells import Cells, Share
 from tests.oracle_parts import Array
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.coding import RECONSTRUCTION
-from stream_llsvm.kernels.members import anchor_state as kernel
-from stream_llsvm.kernels.members import anchor_steps
-from stream_llsvm.kernels.reconstruction import RIDGE
-from stream_llsvm.members.anchors import Anchors
-from stream_llsvm.memory import columns_of
+from stream_llsvm.members.anchors import state as kernel
+from stream_llsvm.members.anchors import steps as anchor_steps
+from stream_llsvm.members.anchors.codes import RECONSTRUCTION
+from stream_llsvm.members.anchors.member import Anchors
+from stream_llsvm.members.anchors.reconstruction import RIDGE
+from stream_llsvm.model.state import columns_of
 from tests.oracle_parts import Array, codes_at, follow, more_columns, pushes_at, seen_from
 
 

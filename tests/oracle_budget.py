@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.budget import run as kernel
-from stream_llsvm.kernels.budget.maintenance import MERGING
-from stream_llsvm.members.budget import Budgeted
+from stream_llsvm.members.family.budget_svm import kernel
+from stream_llsvm.members.family.budget_svm.maintenance import MERGING
+from stream_llsvm.members.family.budget_svm.member import Budgeted
 from tests.oracle_parts import Array, pushes_at
 
 

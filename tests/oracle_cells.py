@@ -1,11 +1,11 @@
-"""The oracle's table of cells: kernels/members/cells.py's equation, one cell after the other."""
+"""The oracle's table of cells: kernels/cells.py's equation, one cell after the other."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from stream_llsvm.members.base import Stepping
-from stream_llsvm.memory import columns_of
+from stream_llsvm.model.state import columns_of
 from tests.oracle_parts import Array, more_columns, pushes_at
 
 #: A cell by its number, and how much of it the record has.

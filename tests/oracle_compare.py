@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels import scaling
-from stream_llsvm.kernels.coding import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
-from stream_llsvm.kernels.members import anchor_state as kernel
 from stream_llsvm.kernels.run import MIXED, SEEN, TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
-from stream_llsvm.members.additive import Additive
-from stream_llsvm.members.anchors import LADDER, Anchors
-from stream_llsvm.members.ferns import Ferns
-from stream_llsvm.members.member import Member
-from stream_llsvm.members.memory import Remembered
-from stream_llsvm.members.prior import Prior
-from stream_llsvm.members.waves import Waves
-from stream_llsvm.memory import Memory
+from stream_llsvm.members.additive.member import Additive
+from stream_llsvm.members.anchors import state as kernel
+from stream_llsvm.members.anchors.codes import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
+from stream_llsvm.members.anchors.member import LADDER, Anchors
+from stream_llsvm.members.ferns.member import Ferns
+from stream_llsvm.members.interface import Member
+from stream_llsvm.members.neighbours.member import Remembered
+from stream_llsvm.members.prior.member import Prior
+from stream_llsvm.members.waves.member import Waves
+from stream_llsvm.model.state import Memory
 from tests.oracle import Oracle, Told
 from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_parts import Array, Scale

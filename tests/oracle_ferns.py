@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.members import ferns as kernel
-from stream_llsvm.members.ferns import Ferns
+from stream_llsvm.members.ferns import kernel
+from stream_llsvm.members.ferns.member import Ferns
 from tests.oracle_cells import Cells, Share
 from tests.oracle_parts import Array
 

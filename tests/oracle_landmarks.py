@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.landmarks import run as kernel
-from stream_llsvm.kernels.landmarks.principal import AMNESIA, SLOWEST
-from stream_llsvm.kernels.landmarks.projection import RANDOM, RBF
-from stream_llsvm.kernels.members.anchor_state import MASS, VISITS, ZOOM
-from stream_llsvm.members.landmarks import Landmarks
+from stream_llsvm.members.anchors.state import MASS, VISITS, ZOOM
+from stream_llsvm.members.family.landmarks import kernel
+from stream_llsvm.members.family.landmarks.member import Landmarks
+from stream_llsvm.members.family.landmarks.principal import AMNESIA, SLOWEST
+from stream_llsvm.members.family.landmarks.projection import RANDOM, RBF
 from tests.oracle_parts import Array, pushes_at
 
 

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from stream_llsvm.kernels.local import megm
-from stream_llsvm.kernels.local import run as kernel
-from stream_llsvm.kernels.local.smo import LINEAR
-from stream_llsvm.kernels.local.window import FULL, PLAIN
-from stream_llsvm.members.local import LocalMachines
-from stream_llsvm.memory import columns_of
+from stream_llsvm.members.family.local_svm import kernel, megm
+from stream_llsvm.members.family.local_svm.member import LocalMachines
+from stream_llsvm.members.family.local_svm.smo import LINEAR
+from stream_llsvm.members.family.local_svm.window import FULL, PLAIN
+from stream_llsvm.model.state import columns_of
 from tests.oracle_parts import Array, follow
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import metric
-from stream_llsvm.kernels.members import memory as kernel
-from stream_llsvm.members.memory import Remembered
-from stream_llsvm.memory import columns_of
+from stream_llsvm.members.neighbours import kernel
+from stream_llsvm.members.neighbours.member import Remembered
+from stream_llsvm.model.state import columns_of
 from tests.oracle_parts import Array, follow
 
 

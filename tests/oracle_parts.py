@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import coding, levels, losses, scaling
+from stream_llsvm.kernels import levels, losses, scaling
+from stream_llsvm.members.anchors import codes as coding
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,7 @@ def pushes_at(kind: int, multiclass: int, scores: Array, label: int) -> Array:
 def codes_at(kind: int, squared: Array, sharpness: float, spread: float) -> tuple[Array, Array]:
     """Return the codes gamma_j, SAPL(2), and their pulls, from squared distances.
 
-    The pull is d gamma_j / d v_j without the factor (h_j - H) (x - v_j), see kernels/coding.py.
+    The pull is d gamma_j / d v_j without the factor (h_j - H) (x - v_j): members/anchors/codes.py.
     """
     if kind == coding.SOFTMAX:
         beta = sharpness / (spread + 1e-12)

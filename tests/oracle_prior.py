@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.members.prior import Prior
-from stream_llsvm.memory import columns_of
+from stream_llsvm.members.prior.member import Prior
+from stream_llsvm.model.state import columns_of
 from tests.oracle_parts import Array
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.members import additive as additive_kernel
-from stream_llsvm.kernels.members import anchor_state as kernel
-from stream_llsvm.kernels.members import ferns as ferns_kernel
-from stream_llsvm.kernels.members import memory as memory_kernel
-from stream_llsvm.kernels.members import waves as waves_kernel
+from stream_llsvm.members.additive import kernel as additive_kernel
+from stream_llsvm.members.anchors import state as kernel
+from stream_llsvm.members.ferns import kernel as ferns_kernel
+from stream_llsvm.members.neighbours import kernel as memory_kernel
+from stream_llsvm.members.waves import kernel as waves_kernel
 from tests.oracle import MemberOracle
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import Anchor, AnchorsOracle, Machine

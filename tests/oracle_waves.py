@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.members import waves as kernel
-from stream_llsvm.members.waves import Waves
-from stream_llsvm.memory import columns_of
+from stream_llsvm.members.waves import kernel
+from stream_llsvm.members.waves.member import Waves
+from stream_llsvm.model.state import columns_of
 from tests.oracle_parts import Array
 
 

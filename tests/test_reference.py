@@ -10,9 +10,9 @@ from river import datasets
 from sklearn.svm import LinearSVC
 
 from stream_llsvm import LCCClassifier, LLSVMClassifier, SAPLClassifier
-from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels import plan as at
 from stream_llsvm.learners.anchored import AnchorClassifier
-from stream_llsvm.learners.warm_start import History, _learn, _learn_scales, _sample, _teach
+from stream_llsvm.model.warm_start import History, _learn, _learn_scales, _sample, _teach
 from stream_llsvm.reference import (
     BIAS_SCALE,
     Codes,

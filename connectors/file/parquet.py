@@ -15,7 +15,7 @@ from stream_llsvm.connectors.codec import Codec, plain
 from stream_llsvm.connectors.columns import Columns, Places, Record, fill
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.extras import install_command
-from stream_llsvm.values import show
+from stream_llsvm.records.values import show
 
 _ROWS = 1 << 14
 _FOOT = 1 << 16

@@ -18,7 +18,7 @@ from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.resume import EngineError
-from stream_llsvm.model_file import ModelFileError
+from stream_llsvm.model.file import ModelFileError
 
 _Made = TypeVar("_Made")
 _UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)

@@ -184,7 +184,7 @@ class Saved(NamedTuple):
 
 def read_saved(name: str) -> Saved:
     """Return what the file holds; of a folder, the newest checkpoint that can be read."""
-    from stream_llsvm.model_file import ModelFileError
+    from stream_llsvm.model.file import ModelFileError
 
     path = Path(name)
     if path.is_dir():
@@ -201,7 +201,7 @@ def read_saved(name: str) -> Saved:
 
 
 def _newest(folder: Path) -> Saved:
-    from stream_llsvm.model_file import ModelFileError
+    from stream_llsvm.model.file import ModelFileError
 
     # Read without the lock: looking into a folder does not disturb the run that writes there.
     skipped: list[str] = []
@@ -222,7 +222,7 @@ def _why(path: Path, error: BaseException) -> str:
 def _read(path: Path, skipped: list[str]) -> Saved:
     from stream_llsvm.engine.resume import contents_of
     from stream_llsvm.learners.saving import from_payload
-    from stream_llsvm.model_file import read
+    from stream_llsvm.model.file import read
 
     payload: dict[str, Any] = read(path)
     checkpoint = payload if "model" in payload and "progress" in payload else None

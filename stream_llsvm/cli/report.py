@@ -21,7 +21,7 @@ from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import Monitor
 from stream_llsvm.dashboard.static_files import File, static_files
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.learners.feature_warnings import without_warnings
+from stream_llsvm.model.feature_warnings import without_warnings
 
 _POINTS = 600
 _MOST = 500  # records in a batch

@@ -13,7 +13,7 @@ from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.recent_records import Recent
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.feature_warnings import unknown_features, without_warnings
+from stream_llsvm.model.feature_warnings import unknown_features, without_warnings
 
 RECORDS = 1_000
 _FEATURES = 100_000

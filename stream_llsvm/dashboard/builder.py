@@ -19,7 +19,7 @@ from stream_llsvm.dashboard.model_copy import Answered, ModelCopies, NothingLear
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import BUSY, OFTEN, OVER, Monitor
 from stream_llsvm.dashboard.sse import Feed, Message
-from stream_llsvm.learners.feature_warnings import without_warnings
+from stream_llsvm.model.feature_warnings import without_warnings
 
 Point = Mapping[str, Any]
 MOST_POINTS = 2_000

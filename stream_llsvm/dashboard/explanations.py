@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.anchor_table import answering
 from stream_llsvm.dashboard.json_values import largest, number, pairs, text
 from stream_llsvm.dashboard.model_copy import replayed
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.model.anchor_table import answering
 
 MOST = 8
 #: Of these so many may be wrong answers that are older than right ones which are left out.

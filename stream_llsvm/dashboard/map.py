@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.anchor_table import masses_of, positions_of, table_of
 from stream_llsvm.dashboard.json_values import distinct, number, numbers, text
 from stream_llsvm.dashboard.map_plane import Extent, Plane, leading_pair, plane_of
 from stream_llsvm.dashboard.map_trails import DeadAnchors, Trails
 from stream_llsvm.dashboard.recent_records import Array, Recent
 from stream_llsvm.dashboard.throttle import Throttle
-from stream_llsvm.explain import relevance_of, units
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.memory import Memory
+from stream_llsvm.model.anchor_table import masses_of, positions_of, table_of
+from stream_llsvm.model.explain import relevance_of, units
+from stream_llsvm.model.state import Memory
 
 MOST_ANCHORS, MOST_RECORDS = 300, 200
 #: Of each anchor, so many of its weights; with more classes than these no shares.

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.anchor_table import masses_of, positions_of
 from stream_llsvm.dashboard.json_values import text
 from stream_llsvm.dashboard.recent_records import Array, Recent, filled, row_of, rows_of
-from stream_llsvm.explain import units
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.memory import Memory
+from stream_llsvm.model.anchor_table import masses_of, positions_of
+from stream_llsvm.model.explain import units
+from stream_llsvm.model.state import Memory
 
 #: How many features directions are made of at most: those in which the records differ most.
 WIDEST = 500

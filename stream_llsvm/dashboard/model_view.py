@@ -13,9 +13,9 @@ from stream_llsvm.dashboard.json_values import number, text
 from stream_llsvm.dashboard.map import AnchorMap, candidates
 from stream_llsvm.dashboard.recent_records import Recent, Taken, violations
 from stream_llsvm.dashboard.throttle import Throttle
-from stream_llsvm.explain import MemberReport, relevance_of
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.memory import Memory
+from stream_llsvm.model.explain import MemberReport, relevance_of
+from stream_llsvm.model.state import Memory
 
 __all__ = ["ModelView", "Recent"]
 

@@ -8,7 +8,6 @@ import time
 from collections import deque
 from dataclasses import replace
 
-from stream_llsvm import compiling
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.latency import Histogram
 from stream_llsvm.dashboard.look import Look, Status, counted, details
@@ -18,6 +17,7 @@ from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.model import notices as compiling
 
 log = logging.getLogger("stream_llsvm")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stream_llsvm.connectors.ownership import InUseError, Ownership, lock_file
-from stream_llsvm.model_file import ModelFileError, read, write
+from stream_llsvm.model.file import ModelFileError, read, write
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
 

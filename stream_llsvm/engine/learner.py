@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_llsvm.connectors.base import Batch
-from stream_llsvm.labels import Coded
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.feature_warnings import without_warnings
+from stream_llsvm.model.feature_warnings import without_warnings
+from stream_llsvm.records.labels import Coded
 
 Floats = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from stream_llsvm.engine.drift import Drift, errors_of
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.scores import Scores
 from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
-from stream_llsvm.labels import Coded, LabelSpace
+from stream_llsvm.records.labels import Coded, LabelSpace
 
 log = logging.getLogger("stream_llsvm")
 

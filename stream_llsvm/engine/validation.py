@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from stream_llsvm.model_file import ModelFileError
+from stream_llsvm.model.file import ModelFileError
 
 #: Counts beyond this are no longer whole as floats, and no stream is as long.
 MOST = 2**53

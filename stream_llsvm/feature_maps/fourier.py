@@ -13,7 +13,7 @@ from river import base
 
 from stream_llsvm.feature_maps.base import Made
 from stream_llsvm.options import number, whole
-from stream_llsvm.values import as_number
+from stream_llsvm.records.values import as_number
 
 #: Directions are kept for so many names; those of others are drawn each time.
 _MOST_KEPT = 10_000

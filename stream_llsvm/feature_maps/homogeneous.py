@@ -12,7 +12,7 @@ from river import base
 
 from stream_llsvm.feature_maps.base import Made
 from stream_llsvm.options import choice, number, whole
-from stream_llsvm.values import as_number
+from stream_llsvm.records.values import as_number
 
 Array = NDArray[np.float64]
 

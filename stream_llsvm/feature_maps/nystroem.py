@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_llsvm.feature_maps.base import Made
-from stream_llsvm.features import FeatureSpace
 from stream_llsvm.options import number, whole
+from stream_llsvm.records.features import FeatureSpace
 
 Array = NDArray[np.float64]
 

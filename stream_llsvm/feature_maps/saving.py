@@ -10,7 +10,7 @@ import numpy as np
 from stream_llsvm.feature_maps.fourier import FourierFeatures
 from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
 from stream_llsvm.feature_maps.nystroem import OnlineNystroem
-from stream_llsvm.features import FeatureSpace
+from stream_llsvm.records.features import FeatureSpace
 
 # Only these are ever made from a file: its text is looked up, never imported.
 MAPS: dict[str, type[Any]] = {

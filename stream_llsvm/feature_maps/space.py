@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.feature_maps.base import FeatureMap
-from stream_llsvm.features import FeatureSpace, Row
-from stream_llsvm.sparse import SparseRows
-from stream_llsvm.values import as_number
+from stream_llsvm.records.features import FeatureSpace, Row
+from stream_llsvm.records.sparse import SparseRows
+from stream_llsvm.records.values import as_number
 
 #: What names a column of phi(x): (this, the feature of x or None, a number).
 PHI = "phi"

@@ -212,7 +212,7 @@ def _tell_unkept(folder: Path, why: str) -> None:
     print(text, "compiles it again", file=sys.stderr, flush=True)
 
 
-def kept(compiled: Any, sources: Path) -> Any:
+def kept(compiled: Any, *sources: Path) -> Any:
     """Let what numba compiles of a function be kept.
 
     Parameters
@@ -220,7 +220,7 @@ def kept(compiled: Any, sources: Path) -> Any:
     compiled
         Numba's dispatcher.
     sources
-        The folder or file of all that becomes a part of the machine code: numba would look at the
+        The folders or files of all that becomes a part of the machine code: numba would look at the
         function's own file only, and reuse machine code although a function called had changed.
 
     Returns
@@ -234,12 +234,13 @@ def kept(compiled: Any, sources: Path) -> Any:
 
 
 @cache
-def _stamp(sources: Path) -> str:
+def _stamp(sources: tuple[Path, ...]) -> str:
     """Return a digest of these sources."""
     digest = hashlib.blake2b(digest_size=16)
-    for source in [sources] if sources.is_file() else sorted(sources.rglob("*.py")):
-        digest.update(source.relative_to(sources.parent).as_posix().encode())
-        digest.update(source.read_bytes())
+    for part in sources:
+        for source in [part] if part.is_file() else sorted(part.rglob("*.py")):
+            digest.update(source.relative_to(part.parent).as_posix().encode())
+            digest.update(source.read_bytes())
     return digest.hexdigest()
 
 

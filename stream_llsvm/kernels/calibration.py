@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 
 RIGHT, COUNT = range(2)
 BINS = 17

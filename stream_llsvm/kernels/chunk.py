@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from numba import types
 
-from stream_llsvm.kernels.jit import Array, kernel
+from stream_llsvm.kernels.compile import Array, kernel
 from stream_llsvm.kernels.piece_loops import PIECE
 
 

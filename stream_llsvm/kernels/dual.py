@@ -8,7 +8,7 @@ the machines of its near anchors. With s > 1 biases are penalised s^2 times less
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.compile import Array, Real, entry, kernel
 
 
 @kernel

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 
 # A feature's last three statistics: how many values are in the run (below zero: near ones), their
 # mean and their variance.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.piece_loops import add_pieces, scores_of_pieces
 from stream_llsvm.kernels.vectors import add_multiple
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.linear import greatest
 from stream_llsvm.kernels.vectors import exponentials
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 
 RATE = 0.03
 FADE = 0.999

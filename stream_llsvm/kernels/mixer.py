@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to, greatest
-from stream_llsvm.kernels.state import FIRST_EXPERT, OWN_EXPERTS
+from stream_llsvm.kernels.plan import FIRST_EXPERT, OWN_EXPERTS
 
 TRUST, POWER, EFFORT, ALONE, ALONE_EFFORT = range(5)
 MIXER_ROWS = 5

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from stream_llsvm.kernels.jit import Array, Real
+from stream_llsvm.kernels.compile import Array, Real
 from stream_llsvm.kernels.vectors import FLAGS, WIDEST, Vector, everywhere, folded, sum_with
 
 PIECE = WIDEST

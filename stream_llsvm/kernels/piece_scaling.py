@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from stream_llsvm.kernels.jit import Array, kernel
+from stream_llsvm.kernels.compile import Array, kernel
 from stream_llsvm.kernels.piece_loops import PIECE
 from stream_llsvm.kernels.pieces import take_rest
 from stream_llsvm.kernels.scaling import FARTHEST, ON_CENTRE, ROOM, Z_STRAIGHT, standing

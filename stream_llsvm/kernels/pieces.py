@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, kernel
+from stream_llsvm.kernels.compile import Array, kernel
 from stream_llsvm.kernels.piece_loops import PIECE, take_whole_pieces
 
 

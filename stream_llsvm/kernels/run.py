@@ -11,9 +11,8 @@ from typing import Annotated, NamedTuple
 
 from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.chunk import Chunk
-from stream_llsvm.kernels.foretold import ENTRY, digest_of, find, is_young, keep, release
-from stream_llsvm.kernels.jit import Array, Real, entry, inlined, kernel
-from stream_llsvm.kernels.kinds import ASLEEP_ROW, TOGETHER_ROW, USUAL, call
+from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
+from stream_llsvm.kernels.dispatch import ASLEEP, RUN, TOGETHER, call
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.mixer import (
     AWAKE,
@@ -24,8 +23,17 @@ from stream_llsvm.kernels.mixer import (
     learn_mix,
     mix,
 )
+from stream_llsvm.kernels.pending import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.piece_scaling import scale_into_pieces
 from stream_llsvm.kernels.pieces import take_pieces
+from stream_llsvm.kernels.plan import (
+    ALL_STAGES,
+    FINISH,
+    FIRST_EXPERT,
+    MEMBERS,
+    OWN_EXPERTS,
+    PREPARE,
+)
 from stream_llsvm.kernels.scaling import (
     ABSENT,
     MANY,
@@ -39,14 +47,6 @@ from stream_llsvm.kernels.scaling import (
 )
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.sleep import TERM, decide
-from stream_llsvm.kernels.state import (
-    ALL_STAGES,
-    FINISH,
-    FIRST_EXPERT,
-    MEMBERS,
-    OWN_EXPERTS,
-    PREPARE,
-)
 
 # Of fewer rows hardly any two ask the same machine.
 FEWEST = 4
@@ -225,13 +225,13 @@ def run_members(m: ModelState, state: Array, scratch: Array, plan: Array, chunk:
     for member in range(1, plan.shape[0]):
         if m.stage == MEMBERS and member != m.member:
             continue
-        which = USUAL
+        which = RUN
         if m.members[AWAKE, member - 1] == 0:
-            which = ASLEEP_ROW
+            which = ASLEEP
             own = plan[member, FIRST_EXPERT]
             chunk.scores[: chunk.labels.size, own : own + plan[member, OWN_EXPERTS]] = 0
-        elif together and m.addresses[TOGETHER_ROW, member - 1] != 0:
-            which = TOGETHER_ROW
+        elif together and m.addresses[TOGETHER, member - 1] != 0:
+            which = TOGETHER
         call(which, m.addresses, state, scratch, plan, member, chunk)
 
 

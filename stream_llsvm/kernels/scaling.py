@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, entry, kernel
+from stream_llsvm.kernels.compile import Array, Real, entry, kernel
 from stream_llsvm.kernels.levels import (
     OUTLIER,
     RUN_MEAN,

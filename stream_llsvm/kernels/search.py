@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 
 GROUPS = 128
 #: So many halvings find the place between any two floats well enough.

@@ -27,8 +27,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 
-from stream_llsvm.kernels.jit import Array
-from stream_llsvm.kernels.state import FIRST_SECTION, MEMBER_COLUMNS, MODEL_COLUMNS, OWN
+from stream_llsvm.kernels.compile import Array
+from stream_llsvm.kernels.plan import FIRST_SECTION, MEMBER_COLUMNS, MODEL_COLUMNS, OWN
 from stream_llsvm.kernels.views import VIEWS, array_at
 
 Dimension = int | str | tuple[int | str, ...]

@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from stream_llsvm.kernels.jit import Array
+from stream_llsvm.kernels.compile import Array
 from stream_llsvm.kernels.vectors import WIDEST, Vector
 
 ROWS = WIDEST

@@ -11,9 +11,9 @@ its own is fetched with the line of the cache it lies in, and counts as so many.
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.mixer import AWAKE, JUDGED, SINCE, WORTH
-from stream_llsvm.kernels.state import BUDGET, COST, WIDTH
+from stream_llsvm.kernels.plan import BUDGET, COST, WIDTH
 
 #: Records between two decisions.
 TERM = 512

@@ -19,7 +19,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from stream_llsvm.kernels.jit import Array, Real
+from stream_llsvm.kernels.compile import Array, Real
 
 WIDEST = 16
 _LANES = (16, 8, 4, 2, 1)

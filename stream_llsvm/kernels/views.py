@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import lower_builtin, type_callable
 from numba.np.arrayobj import populate_array
 
-from stream_llsvm.kernels.jit import Array
+from stream_llsvm.kernels.compile import Array
 
 Shape = int | tuple[int, ...]
 

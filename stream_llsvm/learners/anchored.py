@@ -7,21 +7,21 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from inspect import cleandoc
 from typing import Any
 
-from stream_llsvm.explain import Explanation
 from stream_llsvm.feature_maps.saving import to_plain
 from stream_llsvm.feature_maps.space import MappedSpace
-from stream_llsvm.frames import as_matrix
-from stream_llsvm.kernels.coding import CODINGS
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.kernels.members.anchor_state import LADDER as LADDER_SCHEDULE
-from stream_llsvm.kernels.members.anchor_state import PAPER_SAPL
-from stream_llsvm.labels import as_labels
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.mapping import CODE_IN, checked_map, feature_of, unmapped
-from stream_llsvm.learners.options import choice, number, whole
+from stream_llsvm.learners.feature_map import CODE_IN, checked_map, feature_of, unmapped
 from stream_llsvm.learners.problem import put_at_optimum
-from stream_llsvm.members.anchors import LADDER, Anchors
-from stream_llsvm.members.member import Member
+from stream_llsvm.members.anchors.codes import CODINGS
+from stream_llsvm.members.anchors.member import LADDER, Anchors
+from stream_llsvm.members.anchors.state import LADDER as LADDER_SCHEDULE
+from stream_llsvm.members.anchors.state import PAPER_SAPL
+from stream_llsvm.members.interface import Member
+from stream_llsvm.model.explain import Explanation
+from stream_llsvm.options import choice, number, whole
+from stream_llsvm.records.frames import as_matrix
+from stream_llsvm.records.labels import as_labels
 
 #: How much the common machine, which answers every record, counts beside the anchors' own.
 COMMON_SHARE = 0.17

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.frames import Matrix, as_matrix, frame_like, like
-from stream_llsvm.labels import label_array
+from stream_llsvm.records.frames import Matrix, as_matrix, frame_like, like
+from stream_llsvm.records.labels import label_array
 
 
 class AnswersMany(abc.ABC):

@@ -9,8 +9,11 @@ from typing import Any, Self
 import numpy as np
 from river import base
 
-from stream_llsvm.attribution import class_contributions, places_of
-from stream_llsvm.explain import (
+from stream_llsvm.learners.many import ManyRecords
+from stream_llsvm.learners.merge import merge
+from stream_llsvm.learners.weights import checked_weight
+from stream_llsvm.model.attribution import class_contributions, places_of
+from stream_llsvm.model.explain import (
     Anchor,
     Explanation,
     MemberReport,
@@ -21,11 +24,8 @@ from stream_llsvm.explain import (
     relevance_of,
     voters_of,
 )
-from stream_llsvm.features import ABSENT
-from stream_llsvm.learners.many import ManyRecords
-from stream_llsvm.learners.merging import merge
-from stream_llsvm.learners.weights import checked_weight
-from stream_llsvm.model_file import write
+from stream_llsvm.model.file import write
+from stream_llsvm.records.features import ABSENT
 from stream_llsvm.version import __version__
 
 Record = Mapping[Any, Any]

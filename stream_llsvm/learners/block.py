@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.compiling import announce
-from stream_llsvm.features import FeatureSpace, Row
-from stream_llsvm.frames import Matrix
 from stream_llsvm.kernels.scaling import BORN
-from stream_llsvm.learners.options import flag, whole
-from stream_llsvm.learners.room import BoundedModel
-from stream_llsvm.model_file import ModelFileError, write
-from stream_llsvm.sparse import SparseRows
+from stream_llsvm.model.file import ModelFileError, write
+from stream_llsvm.model.notices import announce
+from stream_llsvm.model.room import BoundedModel
+from stream_llsvm.options import flag, whole
+from stream_llsvm.records.features import FeatureSpace, Row
+from stream_llsvm.records.frames import Matrix
+from stream_llsvm.records.sparse import SparseRows
 
 _WORD = 8
 _LARGEST = 1e300

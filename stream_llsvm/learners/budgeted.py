@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.budget.maintenance import MERGING, REMOVAL
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import choice, number, whole
-from stream_llsvm.members.budget import WIDTHS, Budgeted
-from stream_llsvm.members.member import Member
+from stream_llsvm.members.family.budget_svm.maintenance import MERGING, REMOVAL
+from stream_llsvm.members.family.budget_svm.member import WIDTHS, Budgeted
+from stream_llsvm.members.interface import Member
+from stream_llsvm.options import choice, number, whole
 
 MAINTENANCE = {"merging": MERGING, "removal": REMOVAL}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream_llsvm.learners.anchored import AnchorClassifier
-from stream_llsvm.learners.options import number, whole
+from stream_llsvm.options import number, whole
 
 
 class CSVMClassifier(AnchorClassifier):

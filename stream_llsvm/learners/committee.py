@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from stream_llsvm.kernels.coding import SOFTMAX
-from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR
-from stream_llsvm.kernels.members.anchor_state import LADDER
+from stream_llsvm.kernels.plan import READS_METRIC
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import whole
-from stream_llsvm.members.additive import Additive
-from stream_llsvm.members.anchors import Anchors
-from stream_llsvm.members.budget import Budgeted
-from stream_llsvm.members.ferns import Ferns
-from stream_llsvm.members.landmarks import Landmarks
-from stream_llsvm.members.local import LocalMachines
-from stream_llsvm.members.member import Member
-from stream_llsvm.members.memory import Remembered
-from stream_llsvm.members.prior import Prior
-from stream_llsvm.members.waves import Waves
+from stream_llsvm.members.interface import Member
+from stream_llsvm.members.registry import KINDS
+from stream_llsvm.options import whole
 
-#: Each member's relative step sizes. Beside the others one or two are as good as six, on the mean
-#: of the streams, and cost a fraction.
-LINEAR_STEPS = (0.5, 5.0)
-ANCHOR_STEPS = (3.0,)
-ADDITIVE_STEPS = (3.0,)
-FERN_STEPS = (5.0,)
-LANDMARK_STEPS = (10.0,)
-NEIGHBORS = 8
-#: The anchors' supervised step in a warm start, shorter than alone: letter is 0.3 points better.
-REHEARSED_STEP = 0.1
 #: Multiply-adds that a record may cost.
 BUDGET = 1_400_000
 MEMBERS = (
@@ -42,97 +22,6 @@ MEMBERS = (
     "waves",
     "ferns",
 )
-
-
-def anchors(size: int, seed: int) -> Member:
-    """Make an anchors member."""
-    return Anchors(
-        n_anchors=size,
-        n_neighbors=min(NEIGHBORS, size),
-        coding=SOFTMAX,
-        loss=LOGISTIC,
-        multiclass=CRAMMER_SINGER,
-        schedule=LADDER,
-        steps=LINEAR_STEPS if size == 1 else ANCHOR_STEPS,
-        averaged=True,
-        supervised=size > 1,
-        flat=False,
-        common_share=0.0,
-        l2=0.0,
-        t0=1_000,
-        skip=100,
-        rehearsed_step=REHEARSED_STEP,
-    )
-
-
-def additive(size: int, seed: int) -> Member:
-    """Make an additive member."""
-    return Additive(
-        n_knots=size, loss=LOGISTIC, multiclass=CRAMMER_SINGER, averaged=True, steps=ADDITIVE_STEPS
-    )
-
-
-def memory(size: int, seed: int) -> Member:
-    """Make a memory member."""
-    return Remembered(window=size)
-
-
-def ferns(size: int, seed: int) -> Member:
-    """Make a ferns member."""
-    return Ferns(
-        n_ferns=size,
-        loss=LOGISTIC,
-        multiclass=CRAMMER_SINGER,
-        averaged=True,
-        seed=seed,
-        steps=FERN_STEPS,
-    )
-
-
-def local(size: int, seed: int) -> Member:
-    """Make a local member: small SVMs among the nearest of that many records."""
-    return LocalMachines(window=size, seed=seed)
-
-
-def landmarks(size: int, seed: int) -> Member:
-    """Make a landmarks member: so many clusters."""
-    return Landmarks(
-        n_clusters=size,
-        loss=LOGISTIC,
-        multiclass=CRAMMER_SINGER,
-        averaged=True,
-        steps=LANDMARK_STEPS,
-        seed=seed,
-    )
-
-
-def prior(size: int, seed: int) -> Member:
-    """Make a prior member: how often each class came among the last so many."""
-    return Prior(reach=size)
-
-
-def waves(size: int, seed: int) -> Member:
-    """Make a waves member: least squares over so many random Fourier features."""
-    return Waves(n_waves=size, seed=seed)
-
-
-def pegasos(size: int, seed: int) -> Member:
-    """Make a kernelised Pegasos with at most that many support vectors."""
-    return Budgeted(most=size, loss=HINGE, multiclass=OVR)
-
-
-#: Of each kind: how to make one, the size if none is given, and the range of sizes.
-KINDS: dict[str, tuple[Callable[[int, int], Member], int, int, int]] = {
-    "anchors": (anchors, 100, 1, 100_000),
-    "additive": (additive, 33, 2, 1_025),
-    "memory": (memory, 2_000, 1, 1_000_000),
-    "ferns": (ferns, 100, 1, 10_000),
-    "local": (local, 2_000, 1, 1_000_000),
-    "landmarks": (landmarks, 30, 1, 100_000),
-    "pegasos": (pegasos, 200, 1, 100_000),
-    "prior": (prior, 32, 1, 1_000_000),
-    "waves": (waves, 128, 2, 1_024),
-}
 
 
 class CommitteeClassifier(LocalClassifier):
@@ -217,14 +106,14 @@ class CommitteeClassifier(LocalClassifier):
         if not isinstance(self.members, tuple | list) or len(self.members) == 0:
             raise ValueError(f"members must be a tuple of names; got {self.members!r}")
         made = [self._member(text) for text in self.members]
-        # The ferns read the metric that the memory leaves for them in the same chunk of rows.
-        return tuple(sorted(made, key=lambda member: isinstance(member, Ferns)))
+        # Who reads the metric comes after who leaves it, in the same chunk of rows.
+        return tuple(sorted(made, key=lambda member: member.metric == READS_METRIC))
 
     def _member(self, text: str) -> Member:
         name, _, size = text.partition(":") if isinstance(text, str) else ("", "", "")
         if name not in KINDS:
             listed = ", ".join(repr(kind) for kind in KINDS)
             raise ValueError(f"members are {listed}, with a size or without: got {text!r}")
-        make, usual, low, high = KINDS[name]
-        number = int(size) if size.isdecimal() else size or usual
-        return make(whole(f"the size in {text!r}", number, low, high), self.seed)
+        kind = KINDS[name]
+        number = int(size) if size.isdecimal() else size or kind.size
+        return kind.make(whole(f"the size in {text!r}", number, kind.least, kind.most), self.seed)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import choice, number, whole
-from stream_llsvm.members.landmarks import Landmarks
-from stream_llsvm.members.member import Member
+from stream_llsvm.members.family.landmarks.member import Landmarks
+from stream_llsvm.members.family.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
+from stream_llsvm.members.interface import Member
+from stream_llsvm.options import choice, number, whole
 
 PROJECTIONS = {"linear": LINEAR, "rbf": RBF}
 LANDMARKS = {"auto": -1, "random": RANDOM, "pca": PRINCIPAL}

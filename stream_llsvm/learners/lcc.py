@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream_llsvm.learners.anchored import AnchorClassifier
-from stream_llsvm.learners.options import flag
+from stream_llsvm.options import flag
 
 
 class LCCClassifier(AnchorClassifier):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.members.anchor_state import PAPER_LLSVM
 from stream_llsvm.learners.anchored import AnchorClassifier
+from stream_llsvm.members.anchors.state import PAPER_LLSVM
 
 
 class LLSVMClassifier(AnchorClassifier):

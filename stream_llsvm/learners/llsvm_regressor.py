@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.compiling import announce
-from stream_llsvm.explain import Explanation
-from stream_llsvm.features import Row
-from stream_llsvm.kernels.coding import INVERSE_DISTANCE, SOFTMAX
 from stream_llsvm.kernels.losses import HINGE, OVR
-from stream_llsvm.kernels.members.anchor_state import LADDER
-from stream_llsvm.kernels.numbers.run import run_numbers
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
 from stream_llsvm.learners.anchored import COMMON_SHARE
-from stream_llsvm.learners.growing import GrowingModel
 from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.numbers import NumberLearner
-from stream_llsvm.learners.options import choice, number, whole
-from stream_llsvm.members.anchors import Anchors
-from stream_llsvm.members.member import Member
-from stream_llsvm.members.numbers import Numbers
-from stream_llsvm.model_file import ModelFileError, write
+from stream_llsvm.members.anchors.codes import INVERSE_DISTANCE, SOFTMAX
+from stream_llsvm.members.anchors.member import Anchors
+from stream_llsvm.members.anchors.state import LADDER
+from stream_llsvm.members.interface import Member
+from stream_llsvm.members.regression.kernel import run_numbers
+from stream_llsvm.members.regression.member import Numbers
+from stream_llsvm.model.explain import Explanation
+from stream_llsvm.model.file import ModelFileError, write
+from stream_llsvm.model.growth import GrowingModel
+from stream_llsvm.model.notices import announce
+from stream_llsvm.options import choice, number, whole
+from stream_llsvm.records.features import Row
 
 CODINGS = {"softmax": SOFTMAX, "inverse_distance": INVERSE_DISTANCE}
 #: Step sizes side by side, relative to the mean square of the coded record.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.local.smo import LINEAR, RBF
-from stream_llsvm.kernels.local.window import DIAGONAL, FULL, PLAIN, RESERVOIR, SLIDING
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.options import choice, number, whole
-from stream_llsvm.members.local import LocalMachines
-from stream_llsvm.members.member import Member
+from stream_llsvm.members.family.local_svm.member import LocalMachines
+from stream_llsvm.members.family.local_svm.smo import LINEAR, RBF
+from stream_llsvm.members.family.local_svm.window import DIAGONAL, FULL, PLAIN, RESERVOIR, SLIDING
+from stream_llsvm.members.interface import Member
+from stream_llsvm.options import choice, number, whole
 
 METRICS = {"diagonal": DIAGONAL, "megm": FULL}
 LOCAL_KERNELS = {"rbf": RBF, "linear": LINEAR}

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.frames import Matrix, as_matrix
-from stream_llsvm.labels import LabelSpace, as_labels
 from stream_llsvm.learners.answers import AnswersMany, decoded
-from stream_llsvm.learners.growing import GrowingModel
-from stream_llsvm.learners.options import whole
-from stream_llsvm.learners.warm_start import History, Order, warm_start
 from stream_llsvm.learners.weights import checked_weights
-from stream_llsvm.memory import Memory
-from stream_llsvm.sparse import SparseRows
+from stream_llsvm.model.growth import GrowingModel
+from stream_llsvm.model.state import Memory
+from stream_llsvm.model.warm_start import History, Order, warm_start
+from stream_llsvm.options import whole
+from stream_llsvm.records.frames import Matrix, as_matrix
+from stream_llsvm.records.labels import LabelSpace, as_labels
+from stream_llsvm.records.sparse import SparseRows
 
 #: Numbers that are encoded at once: 2 MB, which are still in cache when the kernel reads them.
 _BLOCK_FLOATS = 2**18

@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.attribution import losses, most_tried, places_of, usual_values
-from stream_llsvm.explain import Explanation, per_unit
-from stream_llsvm.features import ABSENT, Row
-from stream_llsvm.kernels import state as at
+from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, scale_rows
-from stream_llsvm.memory import Memory
+from stream_llsvm.model.attribution import losses, most_tried, places_of, usual_values
+from stream_llsvm.model.explain import Explanation, per_unit
+from stream_llsvm.model.state import Memory
+from stream_llsvm.records.features import ABSENT, Row
 
 Array = NDArray[np.float64]
 

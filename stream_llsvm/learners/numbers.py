@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.features import Row
-from stream_llsvm.frames import Matrix, as_matrix, like
-from stream_llsvm.learners.feature_warnings import KnowsFeatures
 from stream_llsvm.learners.weights import checked_weight, checked_weights
-from stream_llsvm.sparse import SparseRows
-from stream_llsvm.values import as_number
+from stream_llsvm.model.feature_warnings import KnowsFeatures
+from stream_llsvm.records.features import Row
+from stream_llsvm.records.frames import Matrix, as_matrix, like
+from stream_llsvm.records.sparse import SparseRows
+from stream_llsvm.records.values import as_number
 
 
 class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.explain import Explanation
-from stream_llsvm.features import Row
 from stream_llsvm.kernels.pegasos import state as kernel
 from stream_llsvm.kernels.pegasos.losses import OF_CLASSES
 from stream_llsvm.kernels.pegasos.run import run
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE, STATISTICS
 from stream_llsvm.learners.block import BlockModel
 from stream_llsvm.learners.number_reasons import explain_linear
-from stream_llsvm.learners.options import choice, flag, number, whole
 from stream_llsvm.learners.scoring import ScoringClassifier
+from stream_llsvm.model.explain import Explanation
+from stream_llsvm.options import choice, flag, number, whole
+from stream_llsvm.records.features import Row
 
 Views = dict[str, NDArray[np.float64]]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from stream_llsvm.explain import Explanation
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
 from stream_llsvm.learners.number_reasons import spread_of
 from stream_llsvm.learners.numbers import NumberLearner
-from stream_llsvm.learners.options import number
 from stream_llsvm.learners.pegasos import Pegasos
+from stream_llsvm.model.explain import Explanation
+from stream_llsvm.options import number
 
 
 class PegasosRegressor(Pegasos, NumberLearner):

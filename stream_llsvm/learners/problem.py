@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.features import FeatureSpace
-from stream_llsvm.frames import Matrix
-from stream_llsvm.kernels.coding import SOFTMAX
-from stream_llsvm.kernels.members.anchor_state import MASS, N_ANCHORS, SEEN, SPREAD, ZOOM
 from stream_llsvm.kernels.scaling import scale_rows
-from stream_llsvm.learners.warm_start import History, Order
-from stream_llsvm.members.anchors import Anchors
-from stream_llsvm.members.member import Views
-from stream_llsvm.memory import Memory
+from stream_llsvm.members.anchors.codes import SOFTMAX
+from stream_llsvm.members.anchors.member import Anchors
+from stream_llsvm.members.anchors.state import MASS, N_ANCHORS, SEEN, SPREAD, ZOOM
+from stream_llsvm.members.interface import Views
+from stream_llsvm.model.state import Memory
+from stream_llsvm.model.warm_start import History, Order
 from stream_llsvm.optimum import BIAS_SCALE, Codes, solve
+from stream_llsvm.records.features import FeatureSpace
+from stream_llsvm.records.frames import Matrix
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ from stream_llsvm.learners.lcc import LCCClassifier
 from stream_llsvm.learners.llsvm import LLSVMClassifier
 from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
 from stream_llsvm.learners.local_svm import LocalSVMClassifier
-from stream_llsvm.learners.memory import MemoryClassifier
+from stream_llsvm.learners.neighbours import MemoryClassifier
 from stream_llsvm.learners.pegasos import PegasosClassifier
 from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
 from stream_llsvm.learners.sapl import SAPLClassifier
-from stream_llsvm.model_file import ModelFileError, read
+from stream_llsvm.model.file import ModelFileError, read
 
 # Only these are ever made from a file: its text is looked up, never imported.
 _KNOWN: dict[str, type[Any]] = {

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.frames import Matrix, as_matrix
-from stream_llsvm.labels import LabelSpace, as_labels
 from stream_llsvm.learners.answers import AnswersMany
 from stream_llsvm.learners.block import BlockModel
-from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.weights import checked_weight, checked_weights
-from stream_llsvm.model_file import ModelFileError
-from stream_llsvm.sparse import SparseRows
+from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.options import whole
+from stream_llsvm.records.frames import Matrix, as_matrix
+from stream_llsvm.records.labels import LabelSpace, as_labels
+from stream_llsvm.records.sparse import SparseRows
 
 _FEW = 64
 

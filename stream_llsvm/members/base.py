@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.losses import CRAMMER_SINGER
-from stream_llsvm.members.member import Shape, Views
+from stream_llsvm.kernels.plan import NO_METRIC
+from stream_llsvm.members.interface import Shape, Views
+from stream_llsvm.members.pooling import Part
 
 
 class Plain:
     """A member without anchors, relevance or memories, and nothing to prepare for a warm start."""
 
     n_anchors = 0
-    #: Whether it has a second kernel, for many rows that only want an answer.
+    #: Whether its kernel for many rows that only want an answer knows this member's options.
     answers_together = False
+    #: Whether it leaves the learned metric for others, or reads it.
+    metric = NO_METRIC
 
     @property
     def attributes(self) -> bool:
@@ -80,6 +84,27 @@ class Plain:
     def relevance(self, views: Views) -> NDArray[np.float64] | None:
         """Return how much each feature counts, if the member learns that."""
         return None
+
+    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+        """Fill ``out`` with one state of several models'.
+
+        Raises
+        ------
+        ValueError
+            If the models have nothing in common that could be averaged.
+
+        """
+        own: Any = self
+        raise ValueError(
+            f"a member {own.name!r} cannot be merged: merge models without it, or keep one of these"
+        )
+
+    def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
+        """Say column ``i`` where it said ``columns[i]``, and class ``i`` for ``codes[i]``.
+
+        Sections that have a dimension of features or classes are in the new order already; this is
+        for those that hold numbers of features or classes.
+        """
 
     def voters(self, views: Views) -> list[tuple[int, float, float, float]]:
         """Return the remembered records that voted on the last: label, age, distance, share."""

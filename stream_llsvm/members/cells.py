@@ -1,14 +1,18 @@
-"""What the members that are tables of cells have in common; see ``kernels/members/cells.py``."""
+"""What the members that are tables of cells have in common; see ``kernels/cells.py``."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stream_llsvm.kernels.members.cells import STEPS
+from stream_llsvm.kernels.cells import SEEN, STEPS
 from stream_llsvm.members.base import Stepping
-from stream_llsvm.members.member import Shape, Views
+from stream_llsvm.members.interface import Shape, Views
+from stream_llsvm.members.pooling import Part, by_weight, mean_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,3 +63,13 @@ class Cells(Stepping):
         """Return the sum of the squares of its weights, the raw ones."""
         raw = np.moveaxis(views["weights"], -3, 0)[0].ravel(), views["bias"][0].ravel()
         return sum(float(np.dot(part, part)) for part in raw)
+
+    def merge_bias(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> NDArray[Any]:
+        """Merge what all have: counts and the bias. Returns the models' shares."""
+        seen = [float(part.views["running"][SEEN]) for part in parts]
+        shares = by_weight(parts, seen)
+        plain = by_weight(parts)
+        out["running"][:] = mean_of(plain, [part.views["running"] for part in parts])
+        out["running"][SEEN] = np.round(out["running"][SEEN])
+        out["bias"][:] = mean_of(shares, [part.views["bias"] for part in parts])
+        return plain

@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from stream_llsvm.explain import Explanation
-from stream_llsvm.frames import as_matrix
-from stream_llsvm.learners.options import whole
 from stream_llsvm.learners.saving import load_model
-from stream_llsvm.model_file import ModelFileError, read, write
+from stream_llsvm.model.explain import Explanation
+from stream_llsvm.model.file import ModelFileError, read, write
+from stream_llsvm.options import whole
+from stream_llsvm.records.frames import as_matrix
 
 _ACCEPTED: dict[str, Any] = {
     "accept_sparse": "csr",

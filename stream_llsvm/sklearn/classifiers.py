@@ -19,7 +19,7 @@ from stream_llsvm.learners.l3_svm import L3SVMClassifier as _L3SVM
 from stream_llsvm.learners.lcc import LCCClassifier as _LCC
 from stream_llsvm.learners.llsvm import LLSVMClassifier as _LLSVM
 from stream_llsvm.learners.local_svm import LocalSVMClassifier as _LocalSVM
-from stream_llsvm.learners.memory import MemoryClassifier as _Memory
+from stream_llsvm.learners.neighbours import MemoryClassifier as _Memory
 from stream_llsvm.learners.pegasos import PegasosClassifier as _Pegasos
 from stream_llsvm.learners.sapl import SAPLClassifier as _SAPL
 from stream_llsvm.sklearn.base import StreamEstimator

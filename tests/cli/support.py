@@ -16,7 +16,7 @@ import numpy as np
 from typer.testing import CliRunner, Result
 
 from stream_llsvm.cli.app import app
-from stream_llsvm.model_file import read
+from stream_llsvm.model.file import read
 
 # Older runners mix what goes to stderr into stdout unless they are told not to.
 _APART: dict[str, Any] = (

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 from river import base, dummy, naive_bayes
 
-from stream_llsvm import CommitteeClassifier, EngineError, compiling
+from stream_llsvm import CommitteeClassifier, EngineError
 from stream_llsvm.dashboard.look import Status
 from stream_llsvm.dashboard.model_copy import copy_of
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
+from stream_llsvm.model import notices as compiling
 from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for
 
 STATUS = {
@@ -332,8 +333,8 @@ def test_a_snapshot_before_the_run_begins_is_refused(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_that_compiles_says_so_and_is_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_llsvm.compiling._told", False)
-    monkeypatch.setattr("stream_llsvm.compiling.is_ready", lambda kernel: False)
+    monkeypatch.setattr("stream_llsvm.model.notices._told", False)
+    monkeypatch.setattr("stream_llsvm.model.notices.is_ready", lambda kernel: False)
     with live() as run, stream(run.page.address) as events:
         events.until(lambda frame: frame["status"]["state"] == "waiting")
         run.source.feed(rows(50))

@@ -13,8 +13,8 @@ from stream_llsvm import CommitteeClassifier, FernsClassifier, LLSVMClassifier, 
 from stream_llsvm.dashboard.map import candidates
 from stream_llsvm.dashboard.model_view import MemberChoice, ModelView
 from stream_llsvm.dashboard.recent_records import Recent, violations
-from stream_llsvm.explain import MemberReport
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.model.explain import MemberReport
 from tests.dashboard.support import Clock, Run, quadrants, sendable
 from tests.learners.support import ALL_LEARNERS, small
 

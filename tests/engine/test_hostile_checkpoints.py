@@ -16,12 +16,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_llsvm import Engine, LLSVMClassifier, ModelFileError, model_file
+from stream_llsvm import Engine, LLSVMClassifier, ModelFileError
 from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource
 from stream_llsvm.engine import CheckpointError, Checkpoints, EngineError, Waiting
 from stream_llsvm.engine.resume import contents_of
 from stream_llsvm.engine.scores import Scores
 from stream_llsvm.engine.tally import KINDS
+from stream_llsvm.model import file as model_file
 from tests.cli.support import run as command
 from tests.engine.test_engine import Rows, rows
 from tests.packed import ATOMS, VALUES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stream_llsvm.engine.late_labels import Guess, Waiting
-from stream_llsvm.model_file import dumps, loads
+from stream_llsvm.model.file import dumps, loads
 
 
 def guess(at: float = 0.0, x: float = 1.0) -> Guess:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from stream_llsvm.engine.scores import FADE, Scores
-from stream_llsvm.model_file import dumps, loads
+from stream_llsvm.model.file import dumps, loads
 
 Codes = NDArray[np.int64]
 

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.members import ferns as kernel
-from stream_llsvm.kernels.members import waves
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.scaling import ABSENT
-from stream_llsvm.members.member import Member
+from stream_llsvm.members.ferns import kernel
+from stream_llsvm.members.interface import Member
+from stream_llsvm.members.waves import kernel as waves
 from tests.oracle import Oracle
 from tests.oracle_compare import (
     ADDITIVE,

@@ -15,11 +15,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.coding import CODINGS, RECONSTRUCTION
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOSSES, MULTICLASS, OVR
-from stream_llsvm.kernels.members.anchor_state import REACH
+from stream_llsvm.kernels.plan import CHUNK
 from stream_llsvm.kernels.scaling import ABSENT
-from stream_llsvm.kernels.state import CHUNK
+from stream_llsvm.members.anchors.codes import CODINGS, RECONSTRUCTION
+from stream_llsvm.members.anchors.state import REACH
 from tests.oracle import Oracle
 from tests.oracle_anchors import AnchorsOracle
 from tests.oracle_compare import ALL, MEMBERS, Kernels, both_learn, member, stream, synced

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from stream_llsvm.kernels.jit import Array
+from stream_llsvm.kernels.compile import Array
+from stream_llsvm.kernels.plan import FIRST_SECTION, OWN, PLAN_WIDTH, WIDTH
 from stream_llsvm.kernels.sections import own_sizes, scratch, sections_of, state, views
-from stream_llsvm.kernels.state import FIRST_SECTION, OWN, PLAN_WIDTH, WIDTH
 
 MANY = tuple(f"size_{i}" for i in range(FIRST_SECTION))
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm.kernels.members.anchor_steps import WIDE
 from stream_llsvm.kernels.scaling import ABSENT
-from stream_llsvm.members.anchors import Anchors
+from stream_llsvm.members.anchors.member import Anchors
+from stream_llsvm.members.anchors.steps import WIDE
 from tests.oracle import Oracle
 from tests.oracle_compare import (
     ALL,

@@ -13,7 +13,7 @@ from stream_llsvm import (
     BudgetedPegasosClassifier,
     PegasosClassifier,
 )
-from stream_llsvm.kernels.budget import run as kernel
+from stream_llsvm.members.family.budget_svm import kernel
 from tests.learners.support import accuracy, records, sound, taught
 from tests.learners.test_optional_members import arrays
 

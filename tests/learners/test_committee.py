@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from river import datasets, evaluate, metrics
 
 from stream_llsvm import CommitteeClassifier, MemoryClassifier, load_model
-from stream_llsvm.kernels.members.ferns import GRACE
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.learners.committee import MEMBERS
+from stream_llsvm.members.ferns.kernel import GRACE
 from tests.learners.support import SMALL, everything, records, small, sound, taught
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.int64]]

@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 
 from stream_llsvm import CommitteeClassifier, MemoryClassifier, ModelFileError, SAPLClassifier
-from stream_llsvm.kernels.members import additive, ferns, memory, waves
-from stream_llsvm.kernels.members.anchor_state import MASS, SEEN, SHARPNESS, STEPS, VISITS
 from stream_llsvm.kernels.mixer import EFFORT, POWER
 from stream_llsvm.kernels.run import MIXED, TAUGHT
 from stream_llsvm.kernels.run import SEEN as RECORDS
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, VARIANCE
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.members.additive import kernel as additive
+from stream_llsvm.members.anchors.state import MASS, SEEN, SHARPNESS, STEPS, VISITS
+from stream_llsvm.members.ferns import kernel as ferns
+from stream_llsvm.members.neighbours import kernel as memory
+from stream_llsvm.members.waves import kernel as waves
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
 

@@ -12,7 +12,7 @@ import pytest
 from river import datasets, evaluate, metrics
 
 from stream_llsvm import L3SVMClassifier
-from stream_llsvm.kernels.landmarks import run as kernel
+from stream_llsvm.members.family.landmarks import kernel
 from tests.learners.support import small
 from tests.learners.test_optional_members import LANDMARK_WAYS, arrays
 

@@ -10,7 +10,7 @@ import pytest
 from river import datasets, evaluate, metrics
 
 from stream_llsvm import LocalSVMClassifier
-from stream_llsvm.kernels.local import run as kernel
+from stream_llsvm.members.family.local_svm import kernel
 from tests.learners.test_optional_members import arrays
 from tests.oracle_compare import stream
 

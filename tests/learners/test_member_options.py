@@ -17,7 +17,8 @@ from stream_llsvm import (
     MemoryClassifier,
 )
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.committee import KINDS, MEMBERS
+from stream_llsvm.learners.committee import MEMBERS
+from stream_llsvm.members.registry import KINDS
 from tests.learners.support import NEW_LEARNERS, everything, records, small, taught
 from tests.learners.test_options import ALLOWED as SHARED_ALLOWED
 from tests.learners.test_options import NO_FLAG, NO_NUMBER, NO_WHOLE
@@ -256,10 +257,11 @@ def test_members_that_are_no_list(members: Any) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_member_of_each_kind_and_size(name: str) -> None:
-    _, usual, low, high = KINDS[name]
-    for text in (name, f"{name}:{usual}", f"{name}:{low}", f"{name}:{high}"):
+    kind = KINDS[name]
+    assert kind.name == name
+    for text in (name, *(f"{name}:{size}" for size in (kind.size, kind.least, kind.most))):
         model = CommitteeClassifier(members=(text,))
-        assert model._members()[0].name == (f"{name}:{usual}" if text == name else text)
+        assert model._members()[0].name == (f"{name}:{kind.size}" if text == name else text)
 
 
 def test_the_usual_members_are_well_formed() -> None:

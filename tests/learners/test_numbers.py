@@ -16,13 +16,14 @@ from river import checks, datasets, evaluate, metrics
 from river.datasets import synth
 from scipy import sparse
 
-from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor, load_model, model_file
-from stream_llsvm.kernels.members.anchor_state import N_ANCHORS
-from stream_llsvm.kernels.numbers.run import run_numbers
+from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor, load_model
 from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
 from stream_llsvm.kernels.pegasos.run import run as run_pegasos
 from stream_llsvm.kernels.scaling import VARIANCE
 from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.members.anchors.state import N_ANCHORS
+from stream_llsvm.members.regression.kernel import run_numbers
+from stream_llsvm.model import file as model_file
 from tests.learners.support import records
 
 KINDS: list[Any] = [PegasosRegressor, LLSVMRegressor]

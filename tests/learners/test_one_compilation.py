@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from stream_llsvm import load_model
-from stream_llsvm.kernels.kinds import KERNELS, TOGETHER
 from stream_llsvm.kernels.run import run
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.members.registry import KINDS, kernels_of
 from tests.learners.support import ALL_LEARNERS, small
 
 RNG = np.random.default_rng(0)
@@ -46,7 +46,8 @@ BATCHES: dict[str, Any] = {
 
 
 def compiled() -> list[int]:
-    entries = (run, *KERNELS.values(), *TOGETHER.values(), observe_rows, scale_rows)
+    members = [one for kind in KINDS for one in kernels_of(kind) if one is not None]
+    entries = (run, *members, observe_rows, scale_rows)
     return [len(entry.signatures) for entry in entries]
 
 

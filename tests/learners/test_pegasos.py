@@ -15,9 +15,10 @@ import pytest
 from river import checks, datasets, evaluate, metrics
 from scipy import sparse
 
-from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model, model_file
+from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model
 from stream_llsvm.kernels.pegasos.losses import OF_CLASSES, OF_NUMBERS
 from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.model import file as model_file
 from tests.learners.support import records
 
 KINDS: list[Any] = [PegasosClassifier, PegasosRegressor]

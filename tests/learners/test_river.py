@@ -14,7 +14,7 @@ from river import base, checks, compose, datasets, evaluate, metrics, preprocess
 
 from stream_llsvm import AdditiveSVMClassifier, CommitteeClassifier, SAPLClassifier
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.feature_warnings import FeaturesLeftOutWarning
+from stream_llsvm.model.feature_warnings import FeaturesLeftOutWarning
 from tests.learners.support import ALL_LEARNERS, SMALL, everything, records, small, taught
 
 

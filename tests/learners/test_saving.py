@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm import ModelFileError, SAPLClassifier, load_model, model_file
-from stream_llsvm.kernels.members.anchor_state import N_ANCHORS, ZOOM
+from stream_llsvm import ModelFileError, SAPLClassifier, load_model
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.members.anchors.state import N_ANCHORS, ZOOM
+from stream_llsvm.model import file as model_file
 from tests.learners.support import ALL_LEARNERS, everything, records, small, taught
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.kernels.mixer import AWAKE, POWER
+from stream_llsvm.kernels.plan import FIRST_EXPERT
 from stream_llsvm.kernels.sleep import TERM, TERMS_ASLEEP
-from stream_llsvm.kernels.state import FIRST_EXPERT
 from tests.learners.support import everything, small, sound
 from tests.learners.test_committee import FEW, stream
 

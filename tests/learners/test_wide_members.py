@@ -11,11 +11,11 @@ from stream_llsvm import (
     FernsClassifier,
     MemoryClassifier,
 )
-from stream_llsvm.kernels.members import memory as kernel
-from stream_llsvm.kernels.state import EXPERTS
+from stream_llsvm.kernels.plan import EXPERTS
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.members.additive import Additive
-from stream_llsvm.members.memory import FLOATS, Remembered
+from stream_llsvm.members.additive.member import Additive
+from stream_llsvm.members.neighbours import kernel
+from stream_llsvm.members.neighbours.member import FLOATS, Remembered
 from tests.learners.support import NEW_LEARNERS, everything, records, sound, taught
 from tests.oracle_compare import JOINT
 
@@ -54,7 +54,7 @@ def test_it_goes_on_after_it_has_become_wide(kind: type[LocalClassifier]) -> Non
 
 def test_a_shrinking_window_keeps_the_latest_records(monkeypatch: pytest.MonkeyPatch) -> None:
     # Alone it would take a million features; in a committee this is what it has.
-    monkeypatch.setattr("stream_llsvm.learners.memory._FLOATS", FLOATS)
+    monkeypatch.setattr("stream_llsvm.learners.neighbours._FLOATS", FLOATS)
     model = MemoryClassifier(window=500, metric=None, standardize=False)
     for i in range(700):
         model.learn_one({"a": float(i), "b": 0.0, "c": 0.0}, i % 3)

@@ -17,12 +17,12 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
+from stream_llsvm.kernels.plan import COST
 from stream_llsvm.kernels.run import USUALLY_NAMED
 from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.kernels.sleep import LINE, TERM
-from stream_llsvm.kernels.state import COST
-from stream_llsvm.learners.room import roomy
-from stream_llsvm.names import sort_key
+from stream_llsvm.model.room import roomy
+from stream_llsvm.records.names import sort_key
 
 Texts = list[tuple[dict[Any, float], int]]
 

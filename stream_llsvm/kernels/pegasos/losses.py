@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.kernels.jit import Real, kernel
+from stream_llsvm.kernels.compile import Real, kernel
 
 HINGE, SQUARED_HINGE, LOGISTIC, EPSILON_INSENSITIVE, SQUARED_EPSILON, SQUARED, HUBER = range(7)
 OF_CLASSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stream_llsvm.kernels.jit import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.pegasos.losses import (
     EPSILON_INSENSITIVE,
     curvature_of,

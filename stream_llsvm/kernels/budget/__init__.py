@@ -1,1 +1,0 @@
-"""The budget member: kernelised Pegasos over a bounded number of support vectors."""

@@ -1,0 +1,76 @@
+"""How kernels are compiled: five decorators, so that no kernel can differ by accident.
+
+``nogil`` lets an engine decode the next records while the model learns. The float flags allow sums
+to be reordered into vector registers but, unlike plain ``fastmath``, keep the meaning of NaN and
+infinity: both are input here (a missing value, a column that a record does not name).
+
+A kernel owns no memory: all it works on comes from its caller and outlives the call. So nobody
+counts references, which took up to two fifths of the time of a record with few features, and a
+kernel that would allocate is refused by the compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels.cache import kept
+from stream_llsvm.kernels.part_compiler import PartCompiler
+
+#: What kernels take: float32, float64 or int64, as each says.
+Array = NDArray[Any]
+#: A float of either size: numbers in a kernel keep the size they came in.
+Real = Any
+
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "_nrt": False,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+}
+_STEADY = _OPTIONS | {"fastmath": {"contract", "nsz"}}
+# For what neither Python nor C calls.
+_NO_WRAPPERS: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# Any of them may become a part of any kernel.
+_SOURCES = tuple(Path(__file__).parents[1] / room for room in ("kernels", "members"))
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that only other kernels call; it becomes part of them, see ``parts.py``.
+
+    Nothing must call it from Python; tests call ``tests.kernels.alone.alone(kernel)``.
+    """
+    return njit(pipeline_class=PartCompiler, **_OPTIONS, **_NO_WRAPPERS)(function)
+
+
+def steady_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a kernel whose sums keep their order.
+
+    For what becomes a part of two kernels that have to agree to the bit: the compiler might write
+    down a sum one way in the one and another way in the other.
+    """
+    return njit(pipeline_class=PartCompiler, **_STEADY, **_NO_WRAPPERS)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """Inline at the call site (LLVM's ``alwaysinline``).
+
+    For what is a function only so that it reads better, and takes a whole state: handed over, its
+    arrays would all be copied.
+    """
+    options = _OPTIONS | _NO_WRAPPERS | {"forceinline": True}
+    return njit(pipeline_class=PartCompiler, **options)(function)
+
+
+def member_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that a kernel calls by its address, see ``kinds.py``; kept on disk."""
+    return kept(njit(**_OPTIONS, **_NO_WRAPPERS)(function), *_SOURCES)
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Compile a function that Python calls, and keep the result on disk for the next process."""
+    return kept(njit(**_OPTIONS)(function), *_SOURCES)

@@ -1,1 +1,0 @@
-"""The landmarks member: clusters that share a projection on landmarks."""

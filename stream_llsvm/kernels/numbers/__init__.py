@@ -1,1 +1,0 @@
-"""Numbers instead of classes: anchors' machines, and a blend of their step sizes."""

@@ -1,0 +1,106 @@
+"""Models that learned different parts of a stream become one: what is asked of them first."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from typing import Any, TypeVar
+
+from stream_llsvm.model.align import grown_to, reorder
+from stream_llsvm.model.growth import FREE, GrowingModel
+from stream_llsvm.model.merge import merged
+from stream_llsvm.model.state import Memory
+from stream_llsvm.records.features import FeatureSpace
+from stream_llsvm.records.labels import LabelSpace
+from stream_llsvm.records.names import sort_key
+
+Model = TypeVar("Model", bound=GrowingModel)
+
+
+def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:
+    """Return a new model, the mean of all; they stay as they are."""
+    chosen = _checked_weights(weights, len(models))
+    first = models[0]
+    for other in models[1:]:
+        _refuse_another_kind(first, other)
+    counted = [
+        (model, weight)
+        for model, weight in zip(models, chosen, strict=True)
+        if model._memory is not None and weight > 0
+    ]
+    new = copy.deepcopy(first)
+    if not counted:
+        return new
+    features, labels = _spaces([model for model, _ in counted])
+    width = max(model._memory.width for model, _ in counted if model._memory is not None)
+    width = max(width, len(features))
+    if not new._fits(width, len(labels)):
+        new._refuse(width, len(labels))
+    memories = [_brought_to(model, features, labels, width) for model, _ in counted]
+    # The mean of one and the same is the same, to the bit.
+    one = all(memory.state.tobytes() == memories[0].state.tobytes() for memory in memories)
+    new._memory = memories[0] if one else merged(memories, [weight for _, weight in counted])
+    new._features, new._labels = features, labels
+    return new
+
+
+def _spaces(models: Sequence[GrowingModel]) -> tuple[FeatureSpace, LabelSpace]:
+    """Return all features and labels: the first model's, then the rest in one order."""
+    features = models[0]._features.renamed(models[0]._features.names)
+    labels = LabelSpace(models[0]._labels.labels)
+    features.add({name for model in models[1:] for name in model._features.names})
+    rest = {label for model in models[1:] for label in model._labels.labels}
+    for label in sorted(rest, key=sort_key):
+        labels.add(label)
+    return features, labels
+
+
+def _brought_to(
+    model: GrowingModel, features: FeatureSpace, labels: LabelSpace, width: int
+) -> Memory:
+    """Return a copy of a model's memory, over these features and labels in this order."""
+    assert model._memory is not None
+    own = model._features.renamed(model._features.names)
+    known = len(own)
+    own.add(features.names)
+    classes = LabelSpace([*model._labels.labels, *labels.labels])
+    memory = grown_to(model._memory, known, len(own), width, len(classes))
+    places = {name: i for i, name in enumerate(own.names)}
+    reorder(
+        memory, [places[name] for name in features.names], classes.codes(labels.labels).tolist()
+    )
+    return memory
+
+
+def _refuse_another_kind(first: GrowingModel, other: Any) -> None:
+    if type(other) is not type(first):
+        raise ValueError(
+            f"only models of one kind can be merged: got a {type(first).__name__} and a "
+            f"{type(other).__name__}"
+        )
+    ours, theirs = _options(first), _options(other)
+    differing = sorted(name for name in ours if ours[name] != theirs[name])
+    if differing:
+        told = ", ".join(f"{name}={ours[name]!r} and {theirs[name]!r}" for name in differing)
+        raise ValueError(f"only models with the same options can be merged: got {told}")
+
+
+def _options(model: Any) -> dict[str, Any]:
+    return {name: v for name, v in model._saved_params().items() if name not in FREE}
+
+
+def _checked_weights(weights: Iterable[float] | None, n: int) -> list[float]:
+    chosen: list[Any] = [1.0] * n if weights is None else list(weights)
+    if len(chosen) != n:
+        raise ValueError(
+            f"{len(chosen)} weights for {n} models: give one for this model, then one for each of "
+            "the others"
+        )
+    for weight in chosen:
+        if not isinstance(weight, Real) or not 0 <= float(weight) < math.inf:
+            raise ValueError(f"a model's weight must be a number from 0 up, got {weight!r}")
+    if not any(chosen):
+        raise ValueError("at least one model's weight must be above 0")
+    return [float(weight) for weight in chosen]

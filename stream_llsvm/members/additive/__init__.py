@@ -1,0 +1,1 @@
+"""A curve for each feature."""

@@ -1,0 +1,1 @@
+"""Anchors: linear machines over local codes. LL-SVM, SAPL, LCC, CSVM."""

@@ -1,0 +1,1 @@
+"""Kernelised Pegasos with a bounded number of support vectors."""

@@ -1,0 +1,1 @@
+"""Linear machines over similarities to landmarks: L3-SVM."""

@@ -1,0 +1,1 @@
+"""A small SVM among the nearest records for each query."""

@@ -1,0 +1,1 @@
+"""The nearest of the records remembered, in a learned metric."""

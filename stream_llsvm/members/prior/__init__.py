@@ -1,0 +1,1 @@
+"""How often each class has come of late."""

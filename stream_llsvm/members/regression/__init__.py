@@ -1,0 +1,1 @@
+"""Numbers instead of classes, by anchors."""

@@ -1,0 +1,147 @@
+"""The waves member: its sizes, its first state, and how it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels.dispatch import Kernels
+from stream_llsvm.members.base import Plain
+from stream_llsvm.members.interface import Member, Parts, Shape, Views
+from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.waves import kernel
+
+#: Frequencies that there is time for: wider models have no waves.
+_FREQUENCIES = 2**15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waves(Plain):
+    """Least squares over random Fourier features. See ``members/waves/kernel.py``."""
+
+    n_waves: int = 128
+    seed: int = 0
+
+    kernels = Kernels(kernel.run)
+    state = kernel.WavesState
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return f"waves:{self.n_waves}"
+
+    def waves(self, width: int) -> int:
+        """Return how many waves there are for records of this width: all or none."""
+        return self.n_waves if self.n_waves * width <= _FREQUENCIES else 0
+
+    def experts(self, width: int, columns: int) -> int:
+        """Return how many scores per column it gives."""
+        return 1 if self.waves(width) > 0 else 0
+
+    def expert_names(self, width: int, columns: int) -> list[str]:
+        """Return what people call its score; a model that is too wide has none."""
+        return [""][: self.experts(width, columns)]
+
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record, of which one in four is learned."""
+        waves = self.waves(width)
+        return waves * (width + columns + (2 * waves + columns) // 4)
+
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return its sizes and choices, as its state names them."""
+        return {"waves": self.waves(width)}
+
+    def begin(self, views: Views, width: int, columns: int) -> None:
+        """Fill in what is not zero at first: each feature's frequencies are its column's own."""
+        waves = self.waves(width)
+        if waves == 0:
+            return
+        np.fill_diagonal(views["variance"], kernel.FIRST)
+        views["phases"][1:] = np.random.default_rng(self.seed).random(waves)[1:]
+        for column in range(width):
+            normal = np.random.default_rng((self.seed, column)).standard_normal(waves)
+            views["frequencies"][column, 1:] = normal[1:] / (2 * np.pi)
+
+    def kept_experts(self, old: Shape, new: Shape) -> list[int]:
+        """Return which experts of the old shape (width, columns) are those of the new one."""
+        return list(range(self.experts(*new)))
+
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
+        """Move a state into a larger one; a model that has become too wide has no waves left."""
+        new["running"][:] = old["running"]
+        if self.waves(after[0]) == 0:
+            return
+        new["frequencies"][: before[0]] = old["frequencies"]
+        new["variance"][:] = old["variance"]
+        if before[1] == after[1] or before[1] > 1:
+            new["weights"][: before[1]] = old["weights"]
+            return
+        # Targets of -1 and 1 become 0 and 1, and the first wave is the bias.
+        new["weights"][0], new["weights"][1] = -0.5 * old["weights"][0], 0.5 * old["weights"][0]
+        new["weights"][:2, 0] += 0.5 if old["running"][kernel.SEEN] > kernel.YOUNG else 0.0
+
+    def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
+        """Take the scores of the record last seen apart.
+
+        On the straight way from the mean record, where all is 0, to this one each feature turns a
+        wave by its own part of the angle; how the wave rises and falls on the way is shared out in
+        proportion. These are integrated gradients, exact: they add up to the whole way, and what a
+        wave is at the mean record is the rest.
+        """
+        weights = views["weights"].astype(np.float64)
+        if weights.shape[1] == 0:
+            nothing = np.zeros((0, len(weights), len(z)))
+            return Parts(nothing, nothing, nothing[:, :, 0])
+        frequencies = views["frequencies"].astype(np.float64)
+        rates = 2 * np.pi * frequencies / np.sqrt(views["running"][kernel.SPREAD] + 1e-9)
+        begin, way = 2 * np.pi * views["phases"].astype(np.float64), z @ rates
+        slopes = -(weights * np.sin(begin + way)) @ rates.T
+        # (cos(begin + way) - cos(begin)) / way, also where there is no way at all.
+        steepness = -np.sin(begin + way / 2) * np.sinc(way / (2 * np.pi))
+        of_features = ((weights * steepness) @ rates.T) * z
+        return Parts(of_features[None], slopes[None], (weights @ np.cos(begin))[None])
+
+    def square(self, views: Views) -> float:
+        """Return the sum of the squares of its weights."""
+        return float(np.square(views["weights"].astype(np.float64)).sum())
+
+    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+        """Fill ``out`` with the models' mean, each counted by what it has seen.
+
+        Features that appeared in another order have other waves, whose weights have no mean: then
+        the model that has seen the most is taken. Scales are taken for the same: where they have
+        changed, the waves are a little longer or shorter than they were.
+        """
+        seen = [float(part.views["running"][kernel.SEEN]) for part in parts]
+        first = parts[0].views
+        same = all(
+            np.array_equal(part.views[name], first[name])
+            for part in parts[1:]
+            for name in ("frequencies", "phases")
+        )
+        shares = by_weight(parts, seen)
+        if not same:
+            shares = np.eye(len(parts))[int(np.argmax(seen))]
+        for name in ("running", "frequencies", "phases", "weights", "variance"):
+            out[name][:] = mean_of(shares, [part.views[name] for part in parts])
+        now = mean_of(by_weight(parts), [np.array(n) for n in seen])
+        out["running"][kernel.SEEN] = np.round(now)
+
+    def sound(self, views: Views) -> bool:
+        """Whether the kernel can trust this state (it comes from a file)."""
+        variance = views["variance"]
+        certain = np.diagonal(variance) >= 0
+        return bool(
+            (views["running"] >= 0).all()
+            and certain.all()
+            and (np.abs(variance) < 2 * kernel.FIRST).all()  # it falls, but for roundings
+        )
+
+
+def of_size(size: int, seed: int) -> Member:
+    """Make a waves member: least squares over so many random Fourier features."""
+    return Waves(n_waves=size, seed=seed)

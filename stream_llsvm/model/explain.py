@@ -1,0 +1,306 @@
+"""Why a prediction came out as it did: contributions that add up to the score.
+
+The mixer adds the experts up with its trust in each, so a class's score is
+
+    score = bias + memory + sum_i contribution_i
+
+with nothing left over; ``memory`` is what the remembered records voted, which has no features, and
+a contribution what the rest of the score loses when the feature is set to its mean, see
+``attribution.py``. How steep the score is comes from the members themselves: a blend of linear
+machines is linear at any one record, w(x) = sum_j gamma_j W_j, LL(6), LL(7), SAPL(6), and an
+additive machine is a sum by construction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import plan as at
+from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, POWER, TRUST, WORTH
+from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_MOST, Z_STRAIGHT
+from stream_llsvm.model.state import Memory
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One prediction, taken apart.
+
+    Attributes
+    ----------
+    label
+        The label explained: the predicted one, unless another was asked for.
+    score
+        Its score, as `decision_function_one` gives it.
+    bias
+        The part of the score that is no feature's and no remembered record's:
+        ``bias + memory + sum(contributions) == score``.
+    contributions
+        What the score, without ``memory``, loses when a feature of the record is set to its mean
+        and the others stay; for a sparse feature, when it is not named. Empty for a model that
+        cannot share its score out among features.
+    weights
+        How the score changes with each feature, per unit of the feature, as far as the members
+        that are smooth go (anchors, additive, waves); less for a value more than two
+        standard deviations out, nearly 0 far out.
+    memory
+        What the remembered records add; 0 for a model without a memory.
+    voters
+        The remembered records that voted, nearest first.
+    members
+        The same score by member: ``sum(members.values()) == score``.
+    reference
+        The part of the bias that is the score, without ``memory``, of the record whose features
+        are all at their means. The other part, ``bias - reference``, is what features do together:
+        below 0 where they tell only side by side and each would lose the whole, above it where
+        they say the same and none would lose much.
+
+    """
+
+    label: Any
+    score: float
+    bias: float
+    contributions: dict[Any, float]
+    weights: dict[Any, float]
+    memory: float = 0.0
+    voters: list[Voter] = field(default_factory=list)
+    members: dict[str, float] = field(default_factory=dict)
+    reference: float = 0.0
+
+
+@dataclass(frozen=True)
+class Voter:
+    """A remembered record that voted.
+
+    Attributes
+    ----------
+    label
+        Its label.
+    age
+        How many records have been learned since.
+    distance
+        How far it is, in the learned metric.
+    share
+        Its share of the votes of the twenty nearest; for a local SVM, of all that its support
+        vectors add to the likeliest class's machine, counted without signs.
+
+    """
+
+    label: Any
+    age: int
+    distance: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """One anchor, in the user's own units.
+
+    Attributes
+    ----------
+    position
+        Where it is: ``{feature: value}``.
+    mass
+        How many records it has answered, each counted by its share of the answer.
+    weights
+        Its own machine: for each label ``{feature: change of the score per unit}``.
+    bias
+        For each label, its machine's score where every feature is 0.
+
+    """
+
+    position: dict[Any, float]
+    mass: float
+    weights: dict[Any, dict[Any, float]]
+    bias: dict[Any, float]
+
+
+def mixed(memory: Memory, experts: Array, strength: Array) -> Array:
+    """Blend what experts have, (experts, columns, ...), into what each class has.
+
+    ``strength`` holds for each expert and class what its score is multiplied with.
+    """
+    if experts.shape[1] == 1:
+        signs = np.array([-0.5, 0.5]) if memory.n_classes == 2 else np.zeros(1)
+        by_class = signs.reshape(1, -1, *[1] * (experts.ndim - 2)) * experts
+    else:
+        by_class = experts - experts.mean(axis=1, keepdims=True)
+    return np.asarray(np.einsum("ec,ec...->c...", strength, by_class))
+
+
+class Taken(NamedTuple):
+    """A class's score for the last record, taken apart; arrays are one number a feature.
+
+    ``linear`` is what features add by each member's own account, the others as they are.
+    """
+
+    score: float
+    memory: float
+    linear: Array
+    slopes: Array
+    members: dict[str, float]
+
+
+def explain_last(memory: Memory, code: int, z: Array) -> Taken:
+    """Explain the class's score for the record that the last call scored; z are its features."""
+    model = memory.views(0)
+    scores = model["scores"][0, 0].astype(np.float64)
+    strength = _strength(memory, scores)
+    trust, normal = model["mixer"][TRUST], model["normal"][:, code]
+    linear, slopes = np.zeros(len(z)), np.zeros(len(z))
+    voted = 0.0
+    by_member: dict[str, float] = {}
+    for i, member in enumerate(memory.members):
+        own = _experts_of(memory, i)
+        part = float(trust[own] @ normal[own])
+        by_member[member.name] = by_member.get(member.name, 0.0) + part
+        if model["members"][AWAKE, i] == 0:
+            continue  # it was not asked
+        parts = member.parts(memory.views(1 + i), z)
+        if parts is None:
+            voted += part
+            continue
+        linear += mixed(memory, parts.of_features, strength[own])[code]
+        slopes += mixed(memory, parts.slopes, strength[own])[code]
+    return Taken(float(trust @ normal), voted, linear, slopes, by_member)
+
+
+def _strength(memory: Memory, scores: Array) -> Array:
+    """Return what the mixer multiplies each expert's score of each class with."""
+    model = memory.views(0)
+    rms = np.sqrt(model["mixer"][POWER]) + 1e-6
+    if scores.shape[1] == 1:
+        unclipped = scores / 2 * np.array([-1.0, 1.0])[: memory.n_classes] / rms[:, None]
+    else:
+        unclipped = (scores - scores.mean(axis=1, keepdims=True)) / rms[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        clipped = np.where(unclipped == 0, 1.0, model["normal"] / unclipped)
+    return np.asarray((model["mixer"][TRUST] / rms)[:, None] * clipped)
+
+
+@dataclass(frozen=True)
+class MemberReport:
+    """How a member is doing.
+
+    Attributes
+    ----------
+    name
+        As the option `members` has it.
+    awake
+        Whether it is asked at all; see `CommitteeClassifier`'s budget.
+    weights
+        The mixer's trust in each of its experts: raw weights of each step size, then averaged
+        ones; for a memory, the votes of the closest, of the latest of them, and of all twenty.
+    log_loss, accuracy
+        Of the member alone, with the best mixture of its own experts; fading, over some 800
+        records.
+    worth
+        How much greater the log loss of the whole would be without it; fading alike.
+    experts
+        What the weights are of, in their order: `"step 4"`, `"step 4, averaged"`, `"closest"`.
+
+    """
+
+    name: str
+    awake: bool
+    weights: tuple[float, ...]
+    log_loss: float
+    accuracy: float
+    worth: float
+    experts: tuple[str, ...] = ()
+
+
+def mixture_of(memory: Memory) -> list[MemberReport]:
+    """Report on each member."""
+    model = memory.views(0)
+    trust, facts = model["mixer"][TRUST], model["members"]
+    return [
+        MemberReport(
+            name=member.name,
+            awake=bool(facts[AWAKE, i] > 0),
+            weights=tuple(trust[_experts_of(memory, i)].tolist()),
+            log_loss=float(facts[OWN_LOSS, i]),
+            accuracy=float(facts[OWN_ACCURACY, i]),
+            worth=float(facts[WORTH, i]),
+            experts=tuple(member.expert_names(*memory.shape)),
+        )
+        for i, member in enumerate(memory.members)
+    ]
+
+
+def relevance_of(memory: Memory, names: tuple[Any, ...]) -> dict[Any, float]:
+    """Return how much each feature counts in the metric learned, on the mean 1; empty if none."""
+    for i, member in enumerate(memory.members):
+        relevance = member.relevance(memory.views(1 + i))
+        if relevance is not None and names:
+            own = relevance[: len(names)]
+            return dict(zip(names, (own / own.mean()).tolist(), strict=True))
+    return {}
+
+
+def _experts_of(memory: Memory, which: int) -> slice:
+    """Return where the experts of a member stand among all."""
+    row = memory.plan[1 + which]
+    return slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+
+
+def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
+    """List the remembered records that voted on the last one."""
+    return [
+        Voter(labels[code], int(age), distance, share)
+        for i, member in enumerate(memory.members)
+        if memory.views(0)["members"][AWAKE, i] > 0
+        for code, age, distance, share in member.voters(memory.views(1 + i))
+    ]
+
+
+def anchors_of(
+    memory: Memory, names: tuple[Any, ...], labels: tuple[Any, ...], which: int
+) -> list[Anchor]:
+    """List the anchors of the member of this number, in the user's units."""
+    model, n = memory.views(0), len(names)
+    own = _experts_of(memory, which)
+    trust = (model["mixer"][TRUST] / (np.sqrt(model["mixer"][POWER]) + 1e-6))[own]
+    strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
+    centre, scale = units(memory, n)
+    found = []
+    for position, mass, weights, biases in memory.members[which].anchors(memory.views(1 + which)):
+        w, b = mixed(memory, weights[..., :n], strength), mixed(memory, biases, strength)
+        w = w * np.where(scale > 0, 1 / np.where(scale > 0, scale, 1), 0)
+        b = b - w @ centre
+        found.append(
+            Anchor(
+                position=dict(zip(names, (centre + scale * position[:n]).tolist(), strict=True)),
+                mass=mass,
+                weights={
+                    label: dict(zip(names, row.tolist(), strict=True))
+                    for label, row in zip(labels, w, strict=True)
+                },
+                bias=dict(zip(labels, b.tolist(), strict=True)),
+            )
+        )
+    return found
+
+
+def units(memory: Memory, n_features: int) -> tuple[Array, Array]:
+    """Return centre and scale of each feature: value = centre + scale z."""
+    statistics = memory.views(0)["statistics"][:n_features]
+    if not memory.standardize:
+        return np.zeros(n_features), np.ones(n_features)
+    inverse = statistics[:, INVERSE]
+    return statistics[:, CENTRE], np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1), 0)
+
+
+def per_unit(statistics: Array, standardize: bool, z: Array, weights: Array) -> Array:
+    """Return weights per unit of the features that these are the statistics of."""
+    if not standardize:
+        return weights
+    inverse = statistics[:, INVERSE]
+    # How steep the bent part is where z lies, see kernels/scaling.py.
+    room = np.clip((Z_MOST - np.abs(z)) / (Z_MOST - Z_STRAIGHT), 0.0, 1.0)
+    return np.asarray(weights * inverse * room**2)

@@ -1,0 +1,134 @@
+"""How wide a model becomes as features appear: with room for the next ones, within ``max_mb``."""
+
+from __future__ import annotations
+
+import abc
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from stream_llsvm.model.feature_warnings import (
+    FeaturesLeftOutWarning,
+    KnowsFeatures,
+    levels_to_the_caller,
+)
+
+#: Up to so many features a model is as wide as they are, and up to so many a quarter wider. Beyond,
+#: widths are powers of two, so that however many come, all copies together are one of the model.
+_TIGHT, _SNUG = 64, 512
+
+
+def roomy(held: int, features: int) -> int:
+    """Return the width for so many features of a model that has been so wide.
+
+    Parameters
+    ----------
+    held
+        Its width so far; 0 if it has learned nothing yet.
+    features
+        How many features it shall know.
+
+    Examples
+    --------
+    >>> roomy(0, 700), roomy(3, 4), roomy(64, 100), roomy(100, 100), roomy(512, 600)
+    (700, 4, 125, 100, 1024)
+
+    """
+    if features <= held or held == 0 or features <= _TIGHT:
+        return max(held, features)
+    if features <= _SNUG:
+        return features + features // 4
+    return 1 << (features - 1).bit_length()
+
+
+def widest(fits: Callable[[int], bool], low: int, high: int) -> int:
+    """Return the greatest width below ``high`` that fits, if ``low`` does.
+
+    Parameters
+    ----------
+    fits
+        Whether a width fits.
+    low
+        A width that fits.
+    high
+        One that does not.
+
+    Examples
+    --------
+    >>> widest(lambda width: width <= 700, 512, 1024)
+    700
+
+    """
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+class BoundedModel(KnowsFeatures, abc.ABC):
+    """A model that grows with features and classes as far as ``max_mb`` goes."""
+
+    max_mb: int
+    _scores_are = "classes"
+    _left_out = 0
+
+    def __init__(self) -> None:
+        #: The greatest width that fits, by number of classes and megabytes; once it is known.
+        self._widest: dict[tuple[int, int], int] = {}
+
+    @abc.abstractmethod
+    def _bytes(self, width: int, scores: int) -> int:
+        """Return how many bytes a model of that width and so many classes takes."""
+
+    @property
+    def left_out(self) -> int:
+        """How many new features were left out of what was learned, since ``max_mb`` is reached.
+
+        One that comes with several records (or batches) counts with each of them.
+        """
+        return self._left_out
+
+    def _width_for(self, held: int, features: int, scores: int) -> int:
+        """Return the width for so many features, or the greatest that ``max_mb`` has room for.
+
+        What a model that has learned (``held`` is its width) has no room for is left out: a running
+        stream must not end because of a new name. Raises ValueError if a model cannot begin so
+        large, or a class does not fit.
+        """
+        wished = roomy(held, features)
+        key = scores, self.max_mb
+        if key not in self._widest:
+            if self._fits(wished, scores):
+                return wished
+            if held == 0 or not self._fits(held, scores):
+                self._refuse(held or features, scores)
+            self._widest[key] = widest(lambda width: self._fits(width, scores), held, wished)
+        return max(held, min(wished, self._widest[key]))
+
+    def _fits(self, width: int, scores: int) -> bool:
+        return self._bytes(width, scores) <= self.max_mb * 2**20
+
+    def _refuse(self, width: int, scores: int) -> None:
+        needed = self._bytes(width, scores) / 2**20
+        raise ValueError(
+            f"with {width:,} features and {scores:,} {self._scores_are} the model would take "
+            f"{needed:,.0f} MB, more than max_mb={self.max_mb:,}: fold the features "
+            "(river.preprocessing.FeatureHasher), check that the label is a class and not a "
+            "number or an id, use fewer anchors, or raise max_mb"
+        )
+
+    def _leave_out(self, new: list[Any], room: int) -> list[Any]:
+        """Return as many of the new features as there is room for; counts the others."""
+        if len(new) <= room:
+            return new
+        if self._left_out == 0:
+            warnings.warn(
+                f"max_mb={self.max_mb:,} has room for {len(self._features) + room:,} features: "
+                "those that come later are left out, and the model learns on from what it knows; "
+                "fold the features (river.preprocessing.FeatureHasher) or raise max_mb; said once "
+                "per model",
+                FeaturesLeftOutWarning,
+                stacklevel=levels_to_the_caller(),
+            )
+        self._left_out += len(new) - room
+        return new[:room]

@@ -1,0 +1,141 @@
+"""What may be done when, with members side by side, so that the result is the same to the bit.
+
+Members know neither each other nor the mixer. A chunk of rows is prepared, given to every member,
+and finished, which is where the mixer answers and learns. Each thread takes whatever may be done
+next, the dearest member first. A member may go on to the next chunk while others are still at this
+one, and the mixer follows; only where it is decided who sleeps do all wait for it. The ferns, which
+draw their questions by the memory's metric, come after it, and several memories one by one.
+"""
+
+from __future__ import annotations
+
+from threading import Condition, get_ident
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.kernels import plan as at
+from stream_llsvm.kernels.run import TAUGHT, ModelState, chunk_rows, run
+from stream_llsvm.kernels.sections import views
+from stream_llsvm.kernels.sleep import TERM
+from stream_llsvm.model.rows import Rows
+
+Plan = NDArray[np.int64]
+# Stages: members have their numbers, from 1 on.
+_PREPARE, _FINISH = 0, -1
+
+
+class _Place:
+    """Where a chunk of rows lies while it is worked on: there are two, used in turn."""
+
+    def __init__(self, model: ModelState, plan: Plan, place: int) -> None:
+        plan = plan.copy()
+        plan[0, at.PLACE] = place
+        self.clock = model.clock[place]
+        self.plans = {
+            _PREPARE: _single_stage(plan, at.PREPARE),
+            _FINISH: _single_stage(plan, at.FINISH),
+        } | {i: _single_stage(plan, at.MEMBERS, i) for i in range(1, len(plan))}
+        self.rows: Rows
+        #: Whether it is decided at its end who sleeps.
+        self.decided = False
+
+
+class Work:
+    """A batch of rows, and which stages have done how many chunks of it."""
+
+    def __init__(
+        self, state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows
+    ) -> None:
+        self.state, self.scratch, self.rows = state, scratch, rows
+        self.chunk = int(plan[0, at.CHUNK])
+        self.learns = plan[0, at.LEARN_MEMBERS] == 1
+        model = views(ModelState, state, scratch, plan, 0)
+        self.places = _Place(model, plan, 0), _Place(model, plan, 1)
+        self.begin = 0
+        self.taught = int(model.counters[TAUGHT])
+        costs = plan[:, at.COST].tolist()
+        self.members = sorted(range(1, len(plan)), key=lambda i: -costs[i])
+        # Of several that leave a metric, the last one's is read.
+        sharing = [i for i in range(1, len(plan)) if plan[i, at.METRIC] != at.NO_METRIC]
+        #: Whom a member has to wait for.
+        self.before = {later: sharing[:n] for n, later in enumerate(sharing)}
+        #: Of several stages that may do the same chunk, the first comes first.
+        self.stages = [_FINISH, *self.members, _PREPARE]
+        self.done = dict.fromkeys(self.stages, 0)
+        self.busy: set[int] = set()
+        #: Which thread did each stage last.
+        self.last = dict.fromkeys(self.stages, 0)
+        self.changed = Condition()
+
+    def run(self) -> None:
+        """Do what there is to do, until all is done; on as many threads as call it."""
+        with self.changed:
+            try:
+                while (stage := self._next()) is not None:
+                    place = self.places[self.done[stage] % 2]
+                    if stage == _PREPARE:
+                        self._cut(place)
+                    self.busy.add(stage)
+                    self.changed.release()
+                    try:
+                        run(self.state, self.scratch, place.plans[stage], *place.rows)
+                    finally:
+                        self.changed.acquire()
+                    self.busy.discard(stage)
+                    self.done[stage] += 1
+                    self.changed.notify_all()
+            except BaseException:
+                self.stages = []
+                raise
+            finally:
+                self.changed.notify_all()
+
+    def _next(self) -> int | None:
+        """Wait for what may be done next; nothing, if all is done or somebody failed."""
+        while self.stages and not self._all_done():
+            ready = [stage for stage in self.stages if self._may(stage)]
+            if ready:
+                me = get_ident()  # whose core may still have in its cache what it did last
+                stage = min(ready, key=lambda one: (self.done[one], self.last[one] != me))
+                self.last[stage] = me
+                return stage
+            self.changed.wait()
+        return None
+
+    def _all_done(self) -> bool:
+        prepared = self.begin == len(self.rows.labels) and _PREPARE not in self.busy
+        return prepared and self.done[_FINISH] == self.done[_PREPARE]
+
+    def _may(self, stage: int) -> bool:
+        """Whether a stage may do its next chunk."""
+        done = self.done
+        which = done[stage]
+        if stage in self.busy:
+            return False
+        if stage == _PREPARE:
+            return self.begin < len(self.rows.labels) and which < done[_FINISH] + len(self.places)
+        if which == done[_PREPARE]:
+            return False
+        if stage == _FINISH:
+            return all(done[member] > which for member in self.members)
+        if done[_FINISH] < which and self.places[(which - 1) % 2].decided:
+            return False
+        return all(done[other] > which for other in self.before.get(stage, ()))
+
+    def _cut(self, place: _Place) -> None:
+        """Cut the next chunk of rows."""
+        end = self.begin + chunk_rows(self.taught, self.chunk, self.rows.labels[self.begin :])
+        place.rows = self.rows.part(self.begin, end)
+        place.clock[0] = self.taught
+        taught = int((place.rows.labels >= 0).sum()) if self.learns else 0
+        self.taught += taught
+        place.decided = taught > 0 and self.taught % TERM == 0
+        self.begin = end
+
+
+def _single_stage(plan: Plan, stage: int, member: int = 0) -> Plan:
+    """Return the plan of one stage, or of one member."""
+    own = plan.copy()
+    own[0, at.STAGE], own[0, at.MEMBER] = stage, member
+    return own

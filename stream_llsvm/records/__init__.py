@@ -1,0 +1,1 @@
+"""A record: its values, names and label, as numbers that kernels take."""
