@@ -97,6 +97,7 @@ class Checkpoints:
         self.failed: deque[OSError] = deque(maxlen=100)
         self.failing = False  # whether the last one could not be written
         self.newest: Made | None = None
+        self._held = 0
 
     def _numbers(self) -> list[int]:
         matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -105,6 +106,14 @@ class Checkpoints:
     def path(self, number: int) -> Path:
         """Return where a checkpoint lies."""
         return self.folder / f"checkpoint-{number:010}.llsvm"
+
+    def hold(self, number: int) -> None:
+        """Keep this one, however many come after it, until another one is held.
+
+        A run with a transactional sink that dies between a checkpoint and its commit goes back to
+        the last one that was committed; dying so again and again, it must still find it.
+        """
+        self._held = number
 
     def newest_first(self, made_of: Callable[[dict[str, Any]], Any] = dict) -> Iterator[Found]:
         """Yield the checkpoints that can be read; what cannot is named in those that follow.
@@ -173,6 +182,8 @@ class Checkpoints:
             raise
         self.failing, self.newest = False, Made(number, time.time(), record)
         for old in self._numbers()[: -self.keep]:
+            if old == self._held:
+                continue
             with contextlib.suppress(OSError):
                 self.path(old).unlink()
 

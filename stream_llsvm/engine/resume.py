@@ -89,7 +89,8 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     if found is None:
         # Even a run that dies before its first checkpoint must know where its outputs began.
         try:
-            checkpoints.write(saved(engine), wait=True)
+            number = checkpoints.write(saved(engine), wait=True)
+            checkpoints.hold(number or 0)
         except OSError as error:
             checkpoints.failed.clear()
             raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
@@ -106,6 +107,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     at = checkpoints.path(found.number).stat().st_mtime
     checkpoints.newest = Made(found.number, at, records)
     path = checkpoints.path(found.number)
+    checkpoints.hold(found.number)
     try:
         _seek(engine, contents)
     except (SourceError, ValueError) as error:

@@ -112,6 +112,7 @@ class Saver:
         if sink is not None:
             sink.commit(engine.position)
         if number is not None:
+            self._checkpoints.hold(number)
             self._kept = came
             engine.progress.note("checkpoint", f"number {number}")
             if isinstance(engine.source, Displaying) and engine.position is not None:

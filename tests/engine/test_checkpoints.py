@@ -37,6 +37,21 @@ def test_the_last_few_are_kept(tmp_path: Path) -> None:
     assert newest(tmp_path).contents == {"i": 5}
 
 
+def test_one_that_is_held_stays_however_many_come_after_it(tmp_path: Path) -> None:
+    """A run that dies before each commit goes back to the last one that was committed."""
+    kept = Checkpoints(tmp_path, keep=2)
+    committed = kept.write({"i": 0}, wait=True)
+    assert committed is not None
+    kept.hold(committed)
+    for i in range(1, 5):
+        kept.write({"i": i}, wait=True)
+    assert [found.contents["i"] for found in kept.newest_first()] == [4, 3, 0]
+    kept.hold(committed + 4)
+    kept.write({"i": 5}, wait=True)
+    assert [found.contents["i"] for found in kept.newest_first()] == [5, 4]
+    kept.close()
+
+
 def test_numbers_go_on_after_a_restart(tmp_path: Path) -> None:
     filled(tmp_path, 2)
     filled(tmp_path, 1)
