@@ -26,7 +26,7 @@ def size(learner: str, data: Path | None, effort: Effort) -> Section:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.llsvm"
             model.save(path)
-            sizes = model._memory.state.nbytes, model._memory.n_bytes, path.stat().st_size
+            sizes = model._state.state.nbytes, model._state.n_bytes, path.stat().st_size
         megabytes = (results.figure(n_bytes / 2**20, 2) for n_bytes in sizes)
         lines.append([features, classes, *megabytes])
     header = ["features", "classes", "state, MB", "with scratch, MB", "saved, MB"]

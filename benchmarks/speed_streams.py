@@ -56,7 +56,7 @@ def timed(
     def run(choice: str) -> float:
         model = peers.ours(learner, **choices[choice])
         done = run_blocks(model, stream, BLOCK)
-        states[choice] = model._memory.state.tobytes()
+        states[choice] = model._state.state.tobytes()
         return done.micros()
 
     for options in choices.values():

@@ -56,7 +56,7 @@ def problem_of(model: AnchorClassifier, X: Any) -> Problem:
     1.0...
 
     """
-    memory = model._memory
+    memory = model._state
     if memory is None:
         raise ValueError("nothing has been learned yet, so the model has no anchors")
     if len(memory.views(1)["gain"]) > model.n_anchors:

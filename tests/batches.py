@@ -21,7 +21,7 @@ def batch() -> Batch:
     """Return a model's state, scratch and plan, which has learned one record, and N rows."""
     model = CommitteeClassifier(members=MEMBERS)
     model.learn_one({"a": 1.0, "b": 2.0}, "yes")
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     rows = Rows(
         np.zeros(2 * N), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(N, np.int64),

@@ -180,9 +180,9 @@ def digest_of(model: Any) -> str:
 
 
 def sections_of(model: Any) -> list[Any]:
-    memory = getattr(model, "_memory", None)
-    if memory is None:  # Pegasos has a block of its own
+    if hasattr(model, "_views"):  # Pegasos has a block of its own
         return list(model._views().values())
+    memory = model._state
     return [
         view
         for row, places in enumerate(memory._places)

@@ -22,7 +22,7 @@ from stream_llsvm.members.interface import Member
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
 from stream_llsvm.members.waves.member import Waves
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from tests.oracle import Oracle, Told
 from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_parts import Array, Scale
@@ -164,7 +164,7 @@ class Kernels:
         self, of: Member | Sequence[Member], width: int, classes: int, *, standardize: bool = True
     ) -> None:
         members = of if isinstance(of, Sequence) else (of,)
-        self.memory = Memory(members, width, classes, standardize=standardize)
+        self.memory = ModelState(members, width, classes, standardize=standardize)
         self.memory.begin()
 
     def rows(

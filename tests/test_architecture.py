@@ -195,7 +195,7 @@ def test_a_model_is_plain_data(kind: type[LocalClassifier]) -> None:
         model.learn_one({"a": float(i % 7), "b": 1.0}, i % 3)
         model.predict_one({"a": 1.0, "b": 0.0})
     found = list(parts_of(model, set()))
-    assert any(value is model._memory for value in found)
+    assert any(value is model._state for value in found)
     assert any(isinstance(value, np.ndarray) for value in found)
     for value in found:
         assert not isinstance(value, Dispatcher)

@@ -43,7 +43,7 @@ def rehearsed(model: AnchorClassifier, X: Any, y: Any, epochs: int = 10) -> Anch
     """Return the model after so many passes with fixed scales and anchors."""
     names = tuple(range(X.shape[1]))
     model._make_room(names, [0, 1])
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     history = History(model._features, names, X, model._labels.codes(y.tolist()))
     order, rng = np.arange(len(X)), np.random.default_rng(0)
@@ -112,7 +112,7 @@ def test_a_models_problem_is_the_models_own(kind: Any, coding: str) -> None:
         near, shares = problem.codes.near[i], problem.codes.shares[i]
         blended[i] = heights[i, 0, near] @ shares
         model.predict_one(dict(enumerate(X[i].tolist())))
-        score = float(model._memory.views(0)["scores"][0, 0, 0, 0])
+        score = float(model._state.views(0)["scores"][0, 0, 0, 0])
         assert blended[i] == pytest.approx(score, rel=1e-4, abs=1e-4)
 
 

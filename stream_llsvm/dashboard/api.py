@@ -69,7 +69,7 @@ def _sent(name: object) -> str:
 
 def member_of(model: LocalClassifier, name: str | None) -> int | None:
     """Return which member has this name, None if none has."""
-    members = () if model._memory is None else model._memory.members
+    members = () if model._state is None else model._state.members
     return next((i for i, one in enumerate(members) if text(one.name) == name), None)
 
 

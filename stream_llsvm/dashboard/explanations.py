@@ -70,7 +70,7 @@ class Explanations:
             begin = now
             if one.record in surplus and explaining > _TIME:
                 continue
-            if model._memory is None or not _answers(model, one):
+            if model._state is None or not _answers(model, one):
                 continue
             self._member = choose(model)
             why = explained(model, one, self._member)
@@ -142,7 +142,7 @@ def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[s
 
     Without a prediction the likeliest label is explained.
     """
-    memory = model._memory
+    memory = model._state
     try:
         explanation = model.explain_one(one.x, one.prediction)
     except (ValueError, TypeError):

@@ -153,7 +153,7 @@ def trust_of(model: base.Classifier) -> tuple[list[tuple[str, float]], list[list
 
 def _moves(model: base.Classifier) -> int:
     """Return how often anchors were moved."""
-    memory = model._memory if isinstance(model, LocalClassifier) else None
+    memory = model._state if isinstance(model, LocalClassifier) else None
     if memory is None:
         return 0
     return sum(one.moves(memory.views(1 + i)) for i, one in enumerate(memory.members))

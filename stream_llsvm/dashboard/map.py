@@ -17,7 +17,7 @@ from stream_llsvm.dashboard.throttle import Throttle
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.anchor_table import masses_of, positions_of, table_of
 from stream_llsvm.model.explain import relevance_of, units
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 MOST_ANCHORS, MOST_RECORDS = 300, 200
 #: Of each anchor, so many of its weights; with more classes than these no shares.
@@ -62,7 +62,7 @@ class AnchorMap:
         self._places: dict[tuple[int, str], Array | None] = {}
 
     def look(
-        self, model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
+        self, model: LocalClassifier, memory: ModelState, member: int, recent: Sequence[Recent]
     ) -> dict[str, Any] | None:
         """Return the map as it is now, None as long as there is too little to see."""
         plane = self._plane_for(model, memory, member, recent)
@@ -109,7 +109,7 @@ class AnchorMap:
         }
 
     def _plane_for(
-        self, model: LocalClassifier, memory: Memory, member: int, recent: Sequence[Recent]
+        self, model: LocalClassifier, memory: ModelState, member: int, recent: Sequence[Recent]
     ) -> Plane | None:
         """Return the plane, drawn once for the same features, and the same two that lead them."""
         plane, now = self._plane, self._clock()
@@ -154,7 +154,7 @@ class AnchorMap:
         return [{"at": at} | one for at, one in zip(numbers(around), shown, strict=True)], around
 
     def _regions_of(
-        self, model: LocalClassifier, memory: Memory, plane: Plane
+        self, model: LocalClassifier, memory: ModelState, plane: Plane
     ) -> dict[str, Any] | None:
         if plane.kind not in ("features", "pair") or plane.n_features > _WIDEST:
             return None
@@ -170,7 +170,9 @@ def _rounded(trails: Sequence[Sequence[tuple[float, float]]]) -> list[list[list[
     return [[next(points) for _ in trail] for trail in trails]
 
 
-def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np.int64]) -> _Told:
+def _told(
+    model: LocalClassifier, memory: ModelState, member: int, which: NDArray[np.int64]
+) -> _Told:
     names = [text(name) for name in model.features]
     table = table_of(memory, member, which, len(names), _WEIGHTS)
     shares = np.round(table.proba, 3).tolist() if table.proba.shape[1] <= _CLASSES else None
@@ -186,7 +188,7 @@ def _told(model: LocalClassifier, memory: Memory, member: int, which: NDArray[np
     )
 
 
-def candidates(memory: Memory) -> list[int]:
+def candidates(memory: ModelState) -> list[int]:
     """Return the members with anchors; a linear machine, which has one, if there are no others."""
     sizes = [member.n_anchors for member in memory.members]
     least = 2 if any(size > 1 for size in sizes) else 1

@@ -19,7 +19,7 @@ from stream_llsvm.dashboard.recent_records import Array, Recent, filled, row_of,
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.anchor_table import masses_of, positions_of
 from stream_llsvm.model.explain import units
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 #: How many features directions are made of at most: those in which the records differ most.
 WIDEST = 500
@@ -118,7 +118,7 @@ def leading_pair(
 
 def plane_of(
     model: LocalClassifier,
-    memory: Memory,
+    memory: ModelState,
     member: int,
     recent: Sequence[Recent],
     pair: tuple[int, int] | None = None,

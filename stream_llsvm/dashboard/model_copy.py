@@ -157,7 +157,7 @@ class ModelCopies:
                 self._made = copied, restored(copied.model)
             model = self._made[1]
             # A loaded model counts as trained even if this run has learned 0 records.
-            knows = model._memory is not None if isinstance(model, LocalClassifier) else True
+            knows = model._state is not None if isinstance(model, LocalClassifier) else True
             if not knows or (copied.learned == 0 and not isinstance(model, LocalClassifier)):
                 raise NothingLearnedError("nothing has been learned yet")
             yield model, copied.learned

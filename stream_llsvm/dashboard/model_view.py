@@ -15,7 +15,7 @@ from stream_llsvm.dashboard.recent_records import Recent, Taken, violations
 from stream_llsvm.dashboard.throttle import Throttle
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.explain import MemberReport, relevance_of
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 __all__ = ["ModelView", "Recent"]
 
@@ -43,7 +43,7 @@ class MemberChoice:
         self._since: float | None = None
         self._ahead: str | None = None
 
-    def choose(self, memory: Memory, mixture: Sequence[MemberReport]) -> int | None:
+    def choose(self, memory: ModelState, mixture: Sequence[MemberReport]) -> int | None:
         """Return the number of the member to show, None if there are no anchors."""
         members = candidates(memory)
         if not members:
@@ -109,7 +109,7 @@ class ModelView:
 
     def _drawn(self, model: LocalClassifier) -> int | None:
         """Return which member is on the map, None without one."""
-        memory = model._memory
+        memory = model._state
         return None if memory is None else self._choice.choose(memory, model.mixture)
 
     def record(self, which: int) -> Kept | None:
@@ -132,7 +132,7 @@ class ModelView:
             return {"mixture": [], "relevance": [], "map": None, "whys": []} | {
                 "health": dict.fromkeys(_HEALTH) | broken
             }
-        memory = model._memory
+        memory = model._state
         if memory is None:
             return None
         mixture = model.mixture
@@ -151,7 +151,7 @@ class ModelView:
 _HEALTH = ("weight_norm", "violations", "non_finite", "anchor_moves", "state_bytes")
 
 
-def _health(memory: Memory) -> dict[str, Any]:
+def _health(memory: ModelState) -> dict[str, Any]:
     """Return what all of the state says of how well the model is."""
     each = [(member, memory.views(1 + i)) for i, member in enumerate(memory.members)]
     return dict.fromkeys(_HEALTH) | {
@@ -185,7 +185,7 @@ def mixture_parts(mixture: Sequence[MemberReport]) -> list[dict[str, Any]]:
     ]
 
 
-def _relevance(model: LocalClassifier, memory: Memory) -> list[list[Any]]:
+def _relevance(model: LocalClassifier, memory: ModelState) -> list[list[Any]]:
     """Return the features that count most in the learned distance."""
     relevance = relevance_of(memory, model.features)
     names = sorted(relevance, key=lambda name: -relevance[name])[:_RELEVANT]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def copied(model: LocalClassifier) -> dict[str, Any]:
     """Return what `from_payload` makes the model of; nothing in it changes any more."""
-    memory = model._memory
+    memory = model._state
     state = None if memory is None else memory.state.view(np.uint8).copy()
     return model._payload() | {"state": state}
 

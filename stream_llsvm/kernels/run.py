@@ -58,7 +58,7 @@ SLOWEST_NAMED = 0.001
 THEN = 3  # beside the three rows that judging takes: what was foretold
 
 
-class ModelState(NamedTuple):
+class SharedState(NamedTuple):
     """What a model keeps beside its members, by name."""
 
     width: int
@@ -125,7 +125,7 @@ def run(
     (``columns`` says where each value belongs and ``starts`` where each row begins). If the plan
     names a single stage, the rows are one chunk, whose clock is set, and each stage sees the same.
     """
-    m = views(ModelState, state, scratch, plan, 0)
+    m = views(SharedState, state, scratch, plan, 0)
     n, stage, place = labels.size, m.stage, m.place
     memo, begins, lessons = m.memo, m.starts[place], m.lessons[place]
     sparse = columns.size > 0 or starts.size > 0
@@ -188,7 +188,7 @@ def chunk_rows(taught: Real, chunk: int, labels: Array) -> int:
 
 
 @inlined
-def prepare(m: ModelState, values: Array, columns: Array, labels: Array, scored: bool) -> None:
+def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored: bool) -> None:
     """Scale a chunk of rows, if the members have not scored it already, and learn the scales."""
     counters, statistics, scales, begins = m.counters, m.statistics, m.scales, m.starts[m.place]
     z, packed, pieces_begin = m.z[m.place], m.packed[m.place], m.begins[m.place]
@@ -219,7 +219,7 @@ def prepare(m: ModelState, values: Array, columns: Array, labels: Array, scored:
 
 
 @inlined
-def run_members(m: ModelState, state: Array, scratch: Array, plan: Array, chunk: Chunk) -> None:
+def run_members(m: SharedState, state: Array, scratch: Array, plan: Array, chunk: Chunk) -> None:
     """Let the members score a chunk of rows and learn it: all of them, or one."""
     together = may_be_together(m, chunk)
     for member in range(1, plan.shape[0]):
@@ -236,7 +236,7 @@ def run_members(m: ModelState, state: Array, scratch: Array, plan: Array, chunk:
 
 
 @kernel
-def may_be_together(m: ModelState, chunk: Chunk) -> bool:
+def may_be_together(m: SharedState, chunk: Chunk) -> bool:
     """Whether rows are dense and wide, teach nothing, and some will ask the same machine."""
     lessons = chunk.labels
     if m.width < MANY or chunk.columns.size > 0 or lessons.size < FEWEST:
@@ -259,7 +259,7 @@ class Told(NamedTuple):
 
 @inlined
 def finish(
-    m: ModelState, plan: Array, record: Told, label: int, importance: Real, scored: bool, p: Array
+    m: SharedState, plan: Array, record: Told, label: int, importance: Real, scored: bool, p: Array
 ) -> int:
     """Mix what the experts say of a record into p, learn whom to trust; returns the likeliest."""
     memo, taught, place, turns = m.memo, m.counters[TAUGHT], -1, 1
@@ -307,7 +307,7 @@ def follow_named(counters: Array, width: int, values: Array) -> None:
 
 @inlined
 def learn_whom_to_trust(
-    m: ModelState, plan: Array, proba: Array, label: int, importance: Real
+    m: SharedState, plan: Array, proba: Array, label: int, importance: Real
 ) -> None:
     """Learn the mixer from one record, and decide now and then who sleeps."""
     counters, mixer, facts = m.counters, m.mixer, m.members

@@ -186,8 +186,8 @@ class AnchorClassifier(LocalClassifier):
         """Know these features and labels, and which columns are the map's."""
         super()._make_room(names, labels)
         if isinstance(self._features, MappedSpace) and self._features.keeps_x:
-            assert self._memory is not None
-            self._memory.views(1)["mapped"][: len(self._features)] = self._features.mapped
+            assert self._state is not None
+            self._state.views(1)["mapped"][: len(self._features)] = self._features.mapped
 
     def _saved_params(self) -> dict[str, Any]:
         """Return the options as plain values, from which the model can be made again."""

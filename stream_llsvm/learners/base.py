@@ -48,21 +48,21 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
 
         Those of the member that has the most of them.
         """
-        if self._memory is None:
+        if self._state is None:
             return []
-        sizes = [member.n_anchors for member in self._memory.members]
+        sizes = [member.n_anchors for member in self._state.members]
         which = max(range(len(sizes)), key=sizes.__getitem__)
-        return anchors_of(self._memory, self._features.names, self._labels.labels, which)
+        return anchors_of(self._state, self._features.names, self._labels.labels, which)
 
     @property
     def mixture(self) -> list[MemberReport]:
         """How each member is doing: its weights, its own log loss, what it is worth."""
-        return [] if self._memory is None else mixture_of(self._memory)
+        return [] if self._state is None else mixture_of(self._state)
 
     @property
     def feature_relevance(self) -> dict[Any, float]:
         """How much each feature counts in the learned metric, 1 on the mean; empty without one."""
-        return {} if self._memory is None else relevance_of(self._memory, self._features.names)
+        return {} if self._state is None else relevance_of(self._state, self._features.names)
 
     def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
         """Learn from one record.
@@ -80,7 +80,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         row = self._features.encode(x)
         code = self._labels.code(y)
         weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
-        if self._features.ignored or code < 0 or self._memory is None:
+        if self._features.ignored or code < 0 or self._state is None:
             if weight == 0:
                 return
             self._make_room(x, [y])
@@ -88,7 +88,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
             code = self._labels.code(y)
         if weight == 0:
             return
-        memory = self._memory
+        memory = self._state
         assert memory is not None
         memory.one_label[0] = code
         memory.one_importance[0] = weight
@@ -107,7 +107,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
 
         """
         row = self._features.encode(x)
-        memory = self._memory
+        memory = self._state
         if memory is None:
             return None
         if self._features.ignored or not x:
@@ -127,7 +127,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
 
         """
         row = self._features.encode(x)
-        memory = self._memory
+        memory = self._state
         if memory is None:
             return {}
         if self._features.ignored or not x:
@@ -148,7 +148,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         """
         if not self.predict_proba_one(x):
             return {}
-        memory = self._memory
+        memory = self._state
         assert memory is not None
         views = memory.views(0)
         scores = views["mixer"][0] @ views["normal"]
@@ -166,7 +166,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
 
         """
         row = self._features.encode(x)
-        memory = self._memory
+        memory = self._state
         if memory is None:
             raise ValueError("nothing has been learned yet, so there is nothing to explain")
         memory.run_one(row.values, row.columns, row.starts, keep=False)
@@ -264,7 +264,7 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
         write(path, self._payload())
 
     def _payload(self) -> dict[str, object]:
-        memory = self._memory
+        memory = self._state
         return {
             "version": __version__,
             "class": type(self).__name__,

@@ -1,6 +1,6 @@
 """Small models: one block of numbers that grows with features and columns, and river's way in.
 
-For learners with a kernel of their own; those made of members and a mixer have ``memory.Memory``.
+For learners with a kernel of their own; those made of members and a mixer have a ``ModelState``.
 """
 
 from __future__ import annotations

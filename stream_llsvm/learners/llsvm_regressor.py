@@ -138,10 +138,10 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
 
     @property
     def _has_begun(self) -> bool:
-        return self._memory is not None
+        return self._state is not None
 
     def _know(self, names: Iterable[Hashable]) -> None:
-        if self._memory is None:
+        if self._state is None:
             announce(run_numbers)
         self._make_room(names, _ONE_SCORE)
 
@@ -152,7 +152,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         importance: NDArray[np.float64],
         out: NDArray[np.float64],
     ) -> None:
-        memory = self._memory
+        memory = self._state
         assert memory is not None
         run_numbers(
             memory.state,
@@ -168,7 +168,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
 
     def _score_one(self, x: Mapping[Any, Any]) -> NDArray[np.float64] | None:
         row = self._features.encode(x)
-        if self._memory is None:
+        if self._state is None:
             return None
         if self._features.ignored or not x:
             self._warn_of_unknown(x)
@@ -193,7 +193,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
 
         """
         told = self._score_one(x)
-        if told is None or self._memory is None:
+        if told is None or self._state is None:
             raise ValueError("nothing has been learned yet, so there is nothing to explain")
         row = self._features.encode(x)
 
@@ -203,7 +203,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
             self._call(rows, np.full(n, np.nan), np.ones(n), out)
             return out[:, 0]
 
-        return explain_number(self._memory, self._features.names, row, float(told[0]), tell)
+        return explain_number(self._state, self._features.names, row, float(told[0]), tell)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all; `load_model` reads it.
@@ -217,7 +217,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         write(path, self._payload())
 
     def _payload(self) -> dict[str, object]:
-        memory = self._memory
+        memory = self._state
         return {
             "class": type(self).__name__,
             "params": self._get_params(),

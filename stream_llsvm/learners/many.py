@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stream_llsvm.learners.answers import AnswersMany, decoded
 from stream_llsvm.learners.weights import checked_weights
 from stream_llsvm.model.growth import GrowingModel
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from stream_llsvm.model.warm_start import History, Order, warm_start
 from stream_llsvm.options import whole
 from stream_llsvm.records.frames import Matrix, as_matrix
@@ -118,7 +118,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             waiting += arriving.get(begin, ())
             brings = bool(waiting) or begin in firsts
             brought = [labels[begin]] if importance[begin] > 0 else []
-            if self._memory is None and not brought:
+            if self._state is None and not brought:
                 if shares is not None:
                     shares.append(np.zeros((end - begin, 0)))
                 continue
@@ -128,7 +128,7 @@ class ManyRecords(GrowingModel, AnswersMany):
                 self._make_room(waiting, brought)
                 waiting = []
             rows = self._features.encode_many(names, matrix[begin:end])
-            memory = self._memory
+            memory = self._state
             assert memory is not None
             part = slice(begin, end)
             proba = np.zeros((end - begin, memory.n_classes))
@@ -150,7 +150,7 @@ class ManyRecords(GrowingModel, AnswersMany):
 
     def _refuse_if_too_large(self, arriving: dict[int, list[Hashable]], firsts: set[int]) -> None:
         """Raise ValueError if a class on the way would not fit, before anything is learned."""
-        width = 0 if self._memory is None else self._memory.width
+        width = 0 if self._state is None else self._state.width
         features, classes = len(self._features), len(self._labels)
         for row in sorted({*arriving, *firsts}):
             features += len(arriving.get(row, ()))
@@ -199,14 +199,14 @@ class ManyRecords(GrowingModel, AnswersMany):
         matrix: Matrix,
         labels: Sequence[Hashable],
         epochs: int,
-        optimum: Callable[[Memory, History, Order, int], None] | None = None,
+        optimum: Callable[[ModelState, History, Order, int], None] | None = None,
     ) -> None:
         if len(matrix) == 0:
             return
         self._make_room(_named(names, matrix), labels)
-        assert self._memory is not None
+        assert self._state is not None
         history = History(self._features, names, matrix, self._labels.codes(labels))
-        warm_start(self._memory, history, epochs, np.random.default_rng(self.seed), optimum)
+        warm_start(self._state, history, epochs, np.random.default_rng(self.seed), optimum)
 
     def _codes_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.int64]:
         return self._shares_and_codes(names, matrix)[1]
@@ -217,7 +217,7 @@ class ManyRecords(GrowingModel, AnswersMany):
     def _shares_and_codes(
         self, names: Sequence[Hashable], matrix: Matrix
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        if self._memory is not None:
+        if self._state is not None:
             self._warn_of_unknown_in(names, matrix)
         return self._proba_of(names, matrix)
 
@@ -227,13 +227,13 @@ class ManyRecords(GrowingModel, AnswersMany):
         n = len(matrix)
         proba = np.zeros((n, len(self._labels)))
         likeliest = np.full(n, -1, dtype=np.int64)
-        if self._memory is not None and n > 0:
+        if self._state is not None and n > 0:
             keep = keep and not self._features.unknown(_named(names, matrix))
             unlabelled = np.full(n, -1, dtype=np.int64)
             for begin, end in itertools.pairwise([*_blocks(matrix), n]):
                 part = slice(begin, end)
                 rows = self._features.encode_many(names, matrix[part])
-                self._memory.run(
+                self._state.run(
                     *rows, unlabelled[part], None, likeliest[part], proba[part], self._threads,
                     keep=keep,
                 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from stream_llsvm.model.align import grown_to, reorder
 from stream_llsvm.model.growth import FREE, GrowingModel
 from stream_llsvm.model.merge import merged
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.labels import LabelSpace
 from stream_llsvm.records.names import sort_key
@@ -28,20 +28,20 @@ def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:
     counted = [
         (model, weight)
         for model, weight in zip(models, chosen, strict=True)
-        if model._memory is not None and weight > 0
+        if model._state is not None and weight > 0
     ]
     new = copy.deepcopy(first)
     if not counted:
         return new
     features, labels = _spaces([model for model, _ in counted])
-    width = max(model._memory.width for model, _ in counted if model._memory is not None)
+    width = max(model._state.width for model, _ in counted if model._state is not None)
     width = max(width, len(features))
     if not new._fits(width, len(labels)):
         new._refuse(width, len(labels))
     memories = [_brought_to(model, features, labels, width) for model, _ in counted]
     # The mean of one and the same is the same, to the bit.
     one = all(memory.state.tobytes() == memories[0].state.tobytes() for memory in memories)
-    new._memory = memories[0] if one else merged(memories, [weight for _, weight in counted])
+    new._state = memories[0] if one else merged(memories, [weight for _, weight in counted])
     new._features, new._labels = features, labels
     return new
 
@@ -59,14 +59,14 @@ def _spaces(models: Sequence[GrowingModel]) -> tuple[FeatureSpace, LabelSpace]:
 
 def _brought_to(
     model: GrowingModel, features: FeatureSpace, labels: LabelSpace, width: int
-) -> Memory:
+) -> ModelState:
     """Return a copy of a model's memory, over these features and labels in this order."""
-    assert model._memory is not None
+    assert model._state is not None
     own = model._features.renamed(model._features.names)
     known = len(own)
     own.add(features.names)
     classes = LabelSpace([*model._labels.labels, *labels.labels])
-    memory = grown_to(model._memory, known, len(own), width, len(classes))
+    memory = grown_to(model._state, known, len(own), width, len(classes))
     places = {name: i for i, name in enumerate(own.names)}
     reorder(
         memory, [places[name] for name in features.names], classes.codes(labels.labels).tolist()

@@ -11,14 +11,14 @@ from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, scale_rows
 from stream_llsvm.model.attribution import losses, most_tried, places_of, usual_values
 from stream_llsvm.model.explain import Explanation, per_unit
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.features import ABSENT, Row
 
 Array = NDArray[np.float64]
 
 
 def explain_number(
-    memory: Memory,
+    memory: ModelState,
     names: Sequence[Hashable],
     row: Row,
     told: float,

@@ -16,7 +16,7 @@ from stream_llsvm.members.anchors.codes import SOFTMAX
 from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.anchors.state import MASS, N_ANCHORS, SEEN, SPREAD, ZOOM
 from stream_llsvm.members.interface import Views
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from stream_llsvm.model.warm_start import History, Order
 from stream_llsvm.optimum import BIAS_SCALE, Codes, solve
 from stream_llsvm.records.features import FeatureSpace
@@ -54,7 +54,7 @@ class Problem:
 
 
 def problem_at(
-    memory: Memory, features: FeatureSpace, names: Sequence[Hashable], matrix: Matrix
+    memory: ModelState, features: FeatureSpace, names: Sequence[Hashable], matrix: Matrix
 ) -> Problem:
     """Read off a model, made of one anchors member, how it sees these records, and its weights."""
     (member,) = memory.members
@@ -75,7 +75,7 @@ def problem_at(
     )
 
 
-def put_at_optimum(memory: Memory, history: History, order: Order, epochs: int) -> None:
+def put_at_optimum(memory: ModelState, history: History, order: Order, epochs: int) -> None:
     """Give a model with anchors the W and b that solve LL(10) for these records.
 
     Its schedule goes on as if they had been learned in so many passes. SAPL Algorithm 1 takes
@@ -108,7 +108,7 @@ def put_at_optimum(memory: Memory, history: History, order: Order, epochs: int) 
 
 
 def _scaled(
-    memory: Memory, features: FeatureSpace, names: Sequence[Hashable], matrix: Matrix
+    memory: ModelState, features: FeatureSpace, names: Sequence[Hashable], matrix: Matrix
 ) -> tuple[Array, Array]:
     """Return records as the machines see them, and as the codes do."""
     rows, width = features.encode_many(names, matrix), len(features)

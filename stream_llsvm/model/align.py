@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.run import ModelState
+from stream_llsvm.kernels.run import SharedState
 from stream_llsvm.kernels.sections import sections_of
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 Order = NDArray[np.int64]
 _OF_FEATURES = ("width", "machine_width", "mapped_width")
 
 
-def grown_to(old: Memory, known: int, n_features: int, width: int, n_classes: int) -> Memory:
+def grown_to(
+    old: ModelState, known: int, n_features: int, width: int, n_classes: int
+) -> ModelState:
     """Return a copy of a memory with room for so much; features from ``known`` on are new."""
     new = old.grown(width, n_classes)
     if (width, n_classes) == (old.width, old.n_classes):
@@ -27,7 +29,7 @@ def grown_to(old: Memory, known: int, n_features: int, width: int, n_classes: in
     return new
 
 
-def reorder(model: Memory, features: Sequence[int], classes: Sequence[int]) -> None:
+def reorder(model: ModelState, features: Sequence[int], classes: Sequence[int]) -> None:
     """Put column ``features[i]`` of the model in the place of column i; classes likewise."""
     columns = np.arange(model.width)
     columns[: len(features)] = features
@@ -50,8 +52,8 @@ def reorder(model: Memory, features: Sequence[int], classes: Sequence[int]) -> N
         member.reorder(model.views(1 + i), columns, codes)
 
 
-def _sections(model: Memory) -> Iterator[tuple[NDArray[Any], Sequence[int | str]]]:
-    for row, kind in enumerate([ModelState, *(member.state for member in model.members)]):
+def _sections(model: ModelState) -> Iterator[tuple[NDArray[Any], Sequence[int | str]]]:
+    for row, kind in enumerate([SharedState, *(member.state for member in model.members)]):
         views = model.views(row)
         for section in sections_of(kind):
             if section.where == "state":

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import ALONE, AWAKE, POWER
 from stream_llsvm.model.explain import mixed, units
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 Array = NDArray[np.float64]
 
@@ -39,13 +39,13 @@ class AnchorTable(NamedTuple):
     slopes: Array
 
 
-def masses_of(memory: Memory, member: int) -> Array:
+def masses_of(memory: ModelState, member: int) -> Array:
     """Return how many records each anchor of a member has answered, counted by its share."""
     return memory.members[member].masses(memory.views(1 + member))
 
 
 def positions_of(
-    memory: Memory, member: int, which: NDArray[np.int64], columns: NDArray[np.int64]
+    memory: ModelState, member: int, which: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Array:
     """Return where anchors are in some of the features, in the user's units."""
     scaled = memory.members[member].positions(memory.views(1 + member), which, columns)
@@ -54,7 +54,7 @@ def positions_of(
 
 
 def table_of(
-    memory: Memory, member: int, which: NDArray[np.int64], n_features: int, most: int
+    memory: ModelState, member: int, which: NDArray[np.int64], n_features: int, most: int
 ) -> AnchorTable:
     """Return what the member's anchors of these numbers say, with so many features of each."""
     strength = _own_strength(memory, member)
@@ -65,7 +65,7 @@ def table_of(
 
 
 def _rows(
-    memory: Memory,
+    memory: ModelState,
     member: int,
     which: NDArray[np.int64],
     strength: Array,
@@ -83,7 +83,7 @@ def _rows(
     return shares / shares.sum(axis=1, keepdims=True), columns, slopes
 
 
-def answering(memory: Memory, member: int) -> list[tuple[int, float]]:
+def answering(memory: ModelState, member: int) -> list[tuple[int, float]]:
     """Return the anchors of a member that answered the last record, with their shares."""
     if memory.views(0)["members"][AWAKE, member] == 0:
         return []  # it was not asked
@@ -91,14 +91,14 @@ def answering(memory: Memory, member: int) -> list[tuple[int, float]]:
     return list(zip(near.tolist(), shares.tolist(), strict=True))
 
 
-def _own_strength(memory: Memory, member: int) -> Array:
+def _own_strength(memory: ModelState, member: int) -> Array:
     """Return what the member's own mixer, that of its experts alone, multiplies scores with."""
     row, mixer = memory.plan[1 + member], memory.views(0)["mixer"]
     own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
     return np.asarray(mixer[ALONE, own] / (np.sqrt(mixer[POWER, own]) + 1e-6))
 
 
-def _by_class(memory: Memory, heights: Array) -> Array:
+def _by_class(memory: ModelState, heights: Array) -> Array:
     """Return each class's score, (anchors, classes), from (anchors, columns)."""
     whole: Any = np.ones((1, memory.n_classes))
     return mixed(memory, heights.T[None], whole).T

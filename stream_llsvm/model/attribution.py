@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import AWAKE, POWER, TRUST, Z_CLIP
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, MEAN
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.features import ABSENT, Row
 
 Array = NDArray[np.float64]
@@ -83,7 +83,7 @@ def _as_usual(row: Row, usual: Array, changed: Sequence[Columns]) -> Row:
     return Row(rows[kept], np.tile(row.columns, n)[kept.reshape(-1)], starts)
 
 
-def usual_values(memory: Memory, row: Row) -> Array:
+def usual_values(memory: ModelState, row: Row) -> Array:
     """Return each feature's mean; `ABSENT` for a sparse one, which is usually not named."""
     statistics = memory.views(0)["statistics"]
     own = statistics[row.columns] if row.starts.size > 0 else statistics[: row.values.size]
@@ -114,7 +114,7 @@ def places_of(row: Row, features: Sequence[Hashable]) -> dict[Any, Columns]:
 
 
 def class_contributions(
-    memory: Memory, row: Row, code: int, places: dict[Any, Columns], linear: Array
+    memory: ModelState, row: Row, code: int, places: dict[Any, Columns], linear: Array
 ) -> tuple[dict[Any, float], float]:
     """Return what each feature adds to a class's score, and the score without any of them.
 
@@ -144,7 +144,7 @@ def class_contributions(
     return added, found.reference
 
 
-def _class_losses(memory: Memory, row: Row, code: int, tried: Sequence[Columns]) -> Losses:
+def _class_losses(memory: ModelState, row: Row, code: int, tried: Sequence[Columns]) -> Losses:
     """Return what a class's score loses, of the members that can tell it by features."""
     telling = np.concatenate(
         [
@@ -162,7 +162,7 @@ def _class_losses(memory: Memory, row: Row, code: int, tried: Sequence[Columns])
     return losses(row, usual_values(memory, row), tried, score, int(memory.plan[0, at.CHUNK]))
 
 
-def _votes(memory: Memory, n: int, code: int) -> Array:
+def _votes(memory: ModelState, n: int, code: int) -> Array:
     """Return what each expert adds to a class's score of the rows that were run last."""
     model = memory.views(0)
     scores = model["scores"][0, :n].astype(np.float64)
@@ -178,7 +178,7 @@ def _votes(memory: Memory, n: int, code: int) -> Array:
     return votes
 
 
-def most_tried(memory: Memory) -> int:
+def most_tried(memory: ModelState) -> int:
     """Return how many features there is time for."""
     awake = memory.views(0)["members"][AWAKE] > 0
     cost = int(memory.plan[1:, at.COST][awake].sum())

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, POWER, TRUST, WORTH
 from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_MOST, Z_STRAIGHT
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class Anchor:
     bias: dict[Any, float]
 
 
-def mixed(memory: Memory, experts: Array, strength: Array) -> Array:
+def mixed(memory: ModelState, experts: Array, strength: Array) -> Array:
     """Blend what experts have, (experts, columns, ...), into what each class has.
 
     ``strength`` holds for each expert and class what its score is multiplied with.
@@ -146,7 +146,7 @@ class Taken(NamedTuple):
     members: dict[str, float]
 
 
-def explain_last(memory: Memory, code: int, z: Array) -> Taken:
+def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
     """Explain the class's score for the record that the last call scored; z are its features."""
     model = memory.views(0)
     scores = model["scores"][0, 0].astype(np.float64)
@@ -170,7 +170,7 @@ def explain_last(memory: Memory, code: int, z: Array) -> Taken:
     return Taken(float(trust @ normal), voted, linear, slopes, by_member)
 
 
-def _strength(memory: Memory, scores: Array) -> Array:
+def _strength(memory: ModelState, scores: Array) -> Array:
     """Return what the mixer multiplies each expert's score of each class with."""
     model = memory.views(0)
     rms = np.sqrt(model["mixer"][POWER]) + 1e-6
@@ -215,7 +215,7 @@ class MemberReport:
     experts: tuple[str, ...] = ()
 
 
-def mixture_of(memory: Memory) -> list[MemberReport]:
+def mixture_of(memory: ModelState) -> list[MemberReport]:
     """Report on each member."""
     model = memory.views(0)
     trust, facts = model["mixer"][TRUST], model["members"]
@@ -233,7 +233,7 @@ def mixture_of(memory: Memory) -> list[MemberReport]:
     ]
 
 
-def relevance_of(memory: Memory, names: tuple[Any, ...]) -> dict[Any, float]:
+def relevance_of(memory: ModelState, names: tuple[Any, ...]) -> dict[Any, float]:
     """Return how much each feature counts in the metric learned, on the mean 1; empty if none."""
     for i, member in enumerate(memory.members):
         relevance = member.relevance(memory.views(1 + i))
@@ -243,13 +243,13 @@ def relevance_of(memory: Memory, names: tuple[Any, ...]) -> dict[Any, float]:
     return {}
 
 
-def _experts_of(memory: Memory, which: int) -> slice:
+def _experts_of(memory: ModelState, which: int) -> slice:
     """Return where the experts of a member stand among all."""
     row = memory.plan[1 + which]
     return slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
 
 
-def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
+def voters_of(memory: ModelState, labels: tuple[Any, ...]) -> list[Voter]:
     """List the remembered records that voted on the last one."""
     return [
         Voter(labels[code], int(age), distance, share)
@@ -260,7 +260,7 @@ def voters_of(memory: Memory, labels: tuple[Any, ...]) -> list[Voter]:
 
 
 def anchors_of(
-    memory: Memory, names: tuple[Any, ...], labels: tuple[Any, ...], which: int
+    memory: ModelState, names: tuple[Any, ...], labels: tuple[Any, ...], which: int
 ) -> list[Anchor]:
     """List the anchors of the member of this number, in the user's units."""
     model, n = memory.views(0), len(names)
@@ -287,7 +287,7 @@ def anchors_of(
     return found
 
 
-def units(memory: Memory, n_features: int) -> tuple[Array, Array]:
+def units(memory: ModelState, n_features: int) -> tuple[Array, Array]:
     """Return centre and scale of each feature: value = centre + scale z."""
     statistics = memory.views(0)["statistics"][:n_features]
     if not memory.standardize:

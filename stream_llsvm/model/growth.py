@@ -11,7 +11,7 @@ import numpy as np
 from stream_llsvm.members.interface import Member
 from stream_llsvm.model.file import ModelFileError
 from stream_llsvm.model.room import BoundedModel
-from stream_llsvm.model.state import UNBOUNDED, Foretold, Memory
+from stream_llsvm.model.state import UNBOUNDED, Foretold, ModelState
 from stream_llsvm.options import flag, whole
 from stream_llsvm.records.features import FeatureSpace, Row
 from stream_llsvm.records.labels import LabelSpace
@@ -32,7 +32,7 @@ class GrowingModel(BoundedModel):
         self.seed = whole("seed", seed, 0, 2**32 - 1)
         self._features = FeatureSpace()
         self._labels = LabelSpace()
-        self._memory: Memory | None = None
+        self._state: ModelState | None = None
 
     @abc.abstractmethod
     def _members(self) -> Sequence[Member]:
@@ -104,24 +104,24 @@ class GrowingModel(BoundedModel):
             classes = LabelSpace(classes.labels)
             for label in labels:
                 classes.add(label)
-        known, held = len(self._features), 0 if self._memory is None else self._memory.width
+        known, held = len(self._features), 0 if self._state is None else self._state.width
         width = self._width_for(held, known + len(features), len(classes))
         features = self._leave_out(features, width - known)
-        if self._memory is None:
+        if self._state is None:
             memory = self._laid_out(width, len(classes))
             memory.begin()
-            self._memory = memory
-        elif width > held or len(classes) > self._memory.n_classes:
+            self._state = memory
+        elif width > held or len(classes) > self._state.n_classes:
             memory = self._laid_out(width, len(classes))
-            self._memory.carry_to(memory)
-            self._memory = memory
+            self._state.carry_to(memory)
+            self._state = memory
         self._features.append(features)
-        self._memory.introduce(known, len(self._features))
+        self._state.introduce(known, len(self._features))
         self._labels = classes
 
-    def _laid_out(self, width: int, n_classes: int) -> Memory:
+    def _laid_out(self, width: int, n_classes: int) -> ModelState:
         """Return a memory of that size; nothing is allocated yet."""
-        return Memory(
+        return ModelState(
             self._members(),
             width,
             n_classes,
@@ -133,7 +133,7 @@ class GrowingModel(BoundedModel):
         # A second class comes to every model: names shall not have taken its room.
         return self._laid_out(width, max(2, scores)).n_bytes
 
-    def _run_one(self, memory: Memory, row: Row) -> None:
+    def _run_one(self, memory: ModelState, row: Row) -> None:
         # Without the features that nobody knows yet it is another record that is foretold.
         memory.run_one(row.values, row.columns, row.starts, keep=not self._features.ignored)
 
@@ -158,7 +158,7 @@ class GrowingModel(BoundedModel):
                 raise ModelFileError("the model file's state holds impossible values")
             if payload.get("foretold") is not None:
                 memory.recall(_foretold(payload["foretold"]))
-            self._memory = memory
+            self._state = memory
         self._features, self._labels = spaces
 
 

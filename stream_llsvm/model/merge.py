@@ -11,10 +11,10 @@ from stream_llsvm.kernels.mixer import AWAKE, JUDGED, SINCE
 from stream_llsvm.kernels.run import MIXED, SEEN
 from stream_llsvm.members.pooling import Array, Part, Rescale, by_weight, mean_of, shares_of
 from stream_llsvm.model.merge_scales import pooled, rescaling
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 
 
-def merged(memories: Sequence[Memory], weights: Sequence[float]) -> Memory:
+def merged(memories: Sequence[ModelState], weights: Sequence[float]) -> ModelState:
     """Return one memory of several, of the same members, features and classes in one order.
 
     Raises

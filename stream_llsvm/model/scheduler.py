@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
-from stream_llsvm.kernels.run import TAUGHT, ModelState, chunk_rows, run
+from stream_llsvm.kernels.run import TAUGHT, SharedState, chunk_rows, run
 from stream_llsvm.kernels.sections import views
 from stream_llsvm.kernels.sleep import TERM
 from stream_llsvm.model.rows import Rows
@@ -28,7 +28,7 @@ _PREPARE, _FINISH = 0, -1
 class _Place:
     """Where a chunk of rows lies while it is worked on: there are two, used in turn."""
 
-    def __init__(self, model: ModelState, plan: Plan, place: int) -> None:
+    def __init__(self, model: SharedState, plan: Plan, place: int) -> None:
         plan = plan.copy()
         plan[0, at.PLACE] = place
         self.clock = model.clock[place]
@@ -50,7 +50,7 @@ class Work:
         self.state, self.scratch, self.rows = state, scratch, rows
         self.chunk = int(plan[0, at.CHUNK])
         self.learns = plan[0, at.LEARN_MEMBERS] == 1
-        model = views(ModelState, state, scratch, plan, 0)
+        model = views(SharedState, state, scratch, plan, 0)
         self.places = _Place(model, plan, 0), _Place(model, plan, 1)
         self.begin = 0
         self.taught = int(model.counters[TAUGHT])

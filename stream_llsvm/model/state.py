@@ -30,7 +30,7 @@ from stream_llsvm.kernels.pending import DIGEST, place_of
 from stream_llsvm.kernels.pending import SINCE as FORETOLD_SINCE
 from stream_llsvm.kernels.piece_loops import PIECE
 from stream_llsvm.kernels.pieces import most_pieces
-from stream_llsvm.kernels.run import SEEN, WAITING, ModelState, run
+from stream_llsvm.kernels.run import SEEN, WAITING, SharedState, run
 from stream_llsvm.kernels.scaling import BORN, MANY, NEVER_NEGATIVE
 from stream_llsvm.kernels.sections import Section, own_sizes, sections_of
 from stream_llsvm.members.interface import Member, Shape
@@ -77,7 +77,7 @@ class Foretold(NamedTuple):
     scores: NDArray[np.float32]
 
 
-class Memory:
+class ModelState:
     """State, scratch and plan of a classifier over ``width`` features and ``n_classes`` classes.
 
     Parameters
@@ -151,7 +151,7 @@ class Memory:
             return "n_foretold" in section.flat_dimensions
 
         first = 0
-        for row, section_kind in enumerate([ModelState, *(m.state for m in self.members)]):
+        for row, section_kind in enumerate([SharedState, *(m.state for m in self.members)]):
             sizes = dict(model)
             if row > 0:
                 member, own = self.members[row - 1], experts[row - 1]
@@ -173,7 +173,7 @@ class Memory:
                     put(row, j, section, sizes)
         foretold = _places(2 * words["state"], sum(experts) * shape[1])
         plan[0, at.FORETOLD] = foretold
-        for j, section in enumerate(sections_of(ModelState)):
+        for j, section in enumerate(sections_of(SharedState)):
             if waits(section):
                 put(0, j, section, model | {"n_foretold": foretold})
         return plan, places, words
@@ -238,13 +238,13 @@ class Memory:
             found[name] = block[start : start + n_words].view(kind)[:count].reshape(extent)
         return found
 
-    def grown(self, width: int, n_classes: int) -> Memory:
+    def grown(self, width: int, n_classes: int) -> ModelState:
         """Return a larger memory that holds the same model; not yet allocated."""
-        return Memory(
+        return ModelState(
             self.members, width, n_classes, standardize=self.standardize, budget=self.budget
         )
 
-    def carry_to(self, new: Memory) -> None:
+    def carry_to(self, new: ModelState) -> None:
         """Fill a memory that ``grown`` made with this model."""
         new.begin()
         before, after = self.views(0), new.views(0)
@@ -377,7 +377,7 @@ class Memory:
             model[name][places] = values
         model["memo"][WAITING] = len(places)
 
-    def _kept_experts(self, new: Memory) -> Iterator[int]:
+    def _kept_experts(self, new: ModelState) -> Iterator[int]:
         for i, member in enumerate(self.members):
             first = self.plan[1 + i, at.FIRST_EXPERT]
             for own in member.kept_experts(self.shape, new.shape):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
-from stream_llsvm.model.state import Memory
+from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.features import FeatureSpace, Row
 from stream_llsvm.records.frames import Matrix
 
@@ -43,11 +43,11 @@ class History:
 
 
 def warm_start(
-    memory: Memory,
+    memory: ModelState,
     history: History,
     epochs: int,
     rng: np.random.Generator,
-    optimum: Callable[[Memory, History, Order, int], None] | None = None,
+    optimum: Callable[[ModelState, History, Order, int], None] | None = None,
 ) -> None:
     """Teach a model its history; scales first, then anchors, weights, and the mixer.
 
@@ -83,7 +83,7 @@ def warm_start(
 
 
 def _rehearse(
-    memory: Memory, history: History, passes: Sequence[Order], *, remembered: bool
+    memory: ModelState, history: History, passes: Sequence[Order], *, remembered: bool
 ) -> None:
     """Let the members learn these records, pass after pass, in steps that shrink to nothing.
 
@@ -102,7 +102,7 @@ def _rehearse(
             done += len(some)
 
 
-def _meet(memory: Memory, history: History, held: Order, *, live: bool) -> None:
+def _meet(memory: ModelState, history: History, held: Order, *, live: bool) -> None:
     """Let what remembers records remember these. Unless ``live``, the others know them by now."""
     memory.go_live()
     _teach(memory, at.LEARN_MEMBERS)
@@ -111,18 +111,18 @@ def _meet(memory: Memory, history: History, held: Order, *, live: bool) -> None:
     _learn(memory, history, held)
 
 
-def _slow_down(memory: Memory, left: float) -> None:
+def _slow_down(memory: ModelState, left: float) -> None:
     for i, member in enumerate(memory.members):
         member.slow_down(memory.views(1 + i), left)
 
 
-def _teach(memory: Memory, *parts: int) -> None:
+def _teach(memory: ModelState, *parts: int) -> None:
     """Choose what is learned from now on."""
     memory.plan[0, [at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER]] = 0
     memory.plan[0, list(parts)] = 1
 
 
-def _learn_scales(memory: Memory, history: History, order: Order) -> None:
+def _learn_scales(memory: ModelState, history: History, order: Order) -> None:
     model = memory.views(0)
     statistics, counters = model["statistics"], model["counters"]
     for rows, codes in history.blocks(order):
@@ -131,7 +131,7 @@ def _learn_scales(memory: Memory, history: History, order: Order) -> None:
         counters[SEEN] += len(codes)
 
 
-def _sample(memory: Memory, history: History, order: Order) -> NDArray[np.float32]:
+def _sample(memory: ModelState, history: History, order: Order) -> NDArray[np.float32]:
     """Return some of the records, scaled, for k-means."""
     width = len(history.features)
     rows = order[: min(_MOST_CLUSTERED, max(1, _CLUSTERED_FLOATS // max(1, width)))]
@@ -143,6 +143,6 @@ def _sample(memory: Memory, history: History, order: Order) -> NDArray[np.float3
     return z
 
 
-def _learn(memory: Memory, history: History, order: Order) -> None:
+def _learn(memory: ModelState, history: History, order: Order) -> None:
     for rows, codes in history.blocks(order):
         memory.run(*rows, codes)

@@ -55,7 +55,7 @@ class Run:
     @property
     def copy(self) -> LocalClassifier:
         """A copy of the model."""
-        memory = self.model._memory
+        memory = self.model._state
         state = None if memory is None else memory.state.view(np.uint8).copy()
         return from_payload(self.model._payload() | {"state": state})
 

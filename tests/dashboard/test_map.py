@@ -25,9 +25,9 @@ class Drawing:
 
     def look(self) -> Any:
         copy = self.run.copy
-        assert copy._memory is not None
+        assert copy._state is not None
         self.clock.now += 2
-        return sendable(self.map.look(copy, copy._memory, self.member, self.run.recent))
+        return sendable(self.map.look(copy, copy._state, self.member, self.run.recent))
 
 
 def codes(drawn: Any) -> Any:
@@ -106,8 +106,8 @@ def test_the_plane_is_frozen_until_there_are_other_features() -> None:
     drawing = Drawing(SAPLClassifier(n_anchors=12))
     drawing.run.learn(*quadrants(10, 0, 5))
     copy = drawing.run.copy
-    assert copy._memory is not None
-    assert drawing.map.look(copy, copy._memory, 0, drawing.run.recent[-3:]) is None  # too little
+    assert copy._state is not None
+    assert drawing.map.look(copy, copy._state, 0, drawing.run.recent[-3:]) is None  # too little
     drawing.run.learn(*quadrants(300, 1, 5))
     first = drawing.look()
     assert first["plane"] == "projection"

@@ -41,7 +41,7 @@ def test_every_learner_can_be_looked_at(kind: type[LocalClassifier]) -> None:
     has_anchors = bool(run.model.anchors)
     assert (frame["map"] is not None) == has_anchors
     assert frame["health"]["non_finite"] == 0
-    assert frame["health"]["state_bytes"] == run.model._memory.state.nbytes
+    assert frame["health"]["state_bytes"] == run.model._state.state.nbytes
     assert (frame["health"]["anchor_moves"] > 0) == has_anchors
     assert bool(frame["relevance"]) == bool(run.model.feature_relevance)
     assert 1 <= len(frame["whys"]) <= 8
@@ -124,13 +124,13 @@ def test_looking_changes_nothing_and_ends_in_time() -> None:
     run = Run(LLSVMClassifier(n_anchors=300))
     run.learn(rows, labels)
     copy = run.copy
-    assert copy._memory is not None
-    before = copy._memory.state.tobytes()
+    assert copy._state is not None
+    before = copy._state.state.tobytes()
     view = ModelView()
     view.replay(*run.followed(rows[:20], labels[:20]))
     for _ in range(5):
         frame: Any = view.look(copy, run.recent)
-    assert copy._memory.state.tobytes() == before
+    assert copy._state.state.tobytes() == before
     assert len(frame["map"]["anchors"]) <= 300
     assert all(len(one["weights"]) == 8 for one in frame["map"]["anchors"])
     assert frame["whys"]
@@ -144,7 +144,7 @@ def reports(*weights: float) -> list[MemberReport]:
 def test_another_is_shown_only_when_it_is_ahead_for_a_while() -> None:
     run = Run(CommitteeClassifier(members=("anchors:1", "anchors:8", "anchors:20")))
     run.learn(*quadrants(30))
-    memory, clock = run.model._memory, Clock()
+    memory, clock = run.model._state, Clock()
     assert candidates(memory) == [1, 2]
     choice = MemberChoice(clock)
     assert choice.choose(memory, reports(9.0, 1.0, 2.0)) == 2
@@ -165,7 +165,7 @@ def test_another_is_shown_only_when_it_is_ahead_for_a_while() -> None:
 def test_a_linear_machine_is_shown_if_there_are_no_others() -> None:
     run = Run(CommitteeClassifier(members=("anchors:1", "memory")))
     run.learn(*quadrants(30))
-    assert MemberChoice(Clock()).choose(run.model._memory, reports(1.0, 1.0)) == 0
+    assert MemberChoice(Clock()).choose(run.model._state, reports(1.0, 1.0)) == 0
     ferns = Run(FernsClassifier())
     ferns.learn(*quadrants(30))
-    assert MemberChoice(Clock()).choose(ferns.model._memory, reports(1.0)) is None
+    assert MemberChoice(Clock()).choose(ferns.model._state, reports(1.0)) is None

@@ -38,14 +38,14 @@ def test_addresses_are_not_saved(tmp_path: Path) -> None:
     model = CommitteeClassifier()
     model.learn_many(X, Y)
     fresh = pickle.loads(pickle.dumps(model))
-    assert not fresh._memory.views(0)["addresses"].any()
+    assert not fresh._state.views(0)["addresses"].any()
     model.save(tmp_path / "model")
     read: Any = load_model(tmp_path / "model")
     for other in (fresh, read):
         other.learn_many(X, Y)
-        addresses = other._memory.views(0)["addresses"]
+        addresses = other._state.views(0)["addresses"]
         assert addresses[0].all()
-        assert (addresses[1] != 0).tolist() == [m.answers_together for m in other._memory.members]
+        assert (addresses[1] != 0).tolist() == [m.answers_together for m in other._state.members]
     model.learn_many(X, Y)
-    assert model._memory is not None
-    assert fresh._memory.state.tobytes() == model._memory.state.tobytes()
+    assert model._state is not None
+    assert fresh._state.state.tobytes() == model._state.state.tobytes()

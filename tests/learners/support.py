@@ -93,14 +93,14 @@ def taught(
 
 def everything(model: LocalClassifier) -> tuple[Any, ...]:
     """Return all that a model knows, to the bit."""
-    memory = model._memory
+    memory = model._state
     known = (b"", 0, 0) if memory is None else (memory.state.tobytes(), memory.width, memory.shape)
     return (*known, model.features, model.classes, [type(label) for label in model.classes])
 
 
 def sound(model: LocalClassifier) -> bool:
     """Whether no NaN or infinity is in the state."""
-    return model._memory is not None and bool(model._memory.sound())
+    return model._state is not None and bool(model._state.sound())
 
 
 def accuracy(model: LocalClassifier, stream: Stream) -> float:

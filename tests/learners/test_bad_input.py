@@ -206,7 +206,7 @@ def test_a_model_that_runs_leaves_out_what_it_has_no_room_for(kind: type[LocalCl
         taught(model, records(40))
         with pytest.warns(FeaturesLeftOutWarning, match="max_mb=1 has room for"):
             call(model)
-        assert model._memory is not None and model._memory.n_bytes <= 2**20
+        assert model._state is not None and model._state.n_bytes <= 2**20
         assert 3 < len(model.features) == 20_003 - model.left_out
         assert sound(model) and model.predict_one(x) is not None
 
@@ -219,7 +219,7 @@ def test_a_label_that_is_an_id_is_refused_in_time(kind: type[LocalClassifier]) -
             model.learn_one(GOOD, i)
     known = len(model.classes)
     assert 5 < known < 100_000
-    assert model._memory is not None and model._memory.n_bytes <= 2**20
+    assert model._state is not None and model._state.n_bytes <= 2**20
     model.learn_one(GOOD, known - 1)
     assert model.predict_one(GOOD) is not None
 

@@ -214,8 +214,8 @@ def test_a_late_feature_is_scaled_like_an_early_one() -> None:
     for i in range(900):
         names = 60 if i == 0 else 100 if i < 500 else 101
         model.learn_one({j: float(rng.normal(5, 1)) for j in range(names)}, i % 2)
-    assert model._memory is not None
-    early, late = model._memory.views(0)["statistics"][[0, 100]]
+    assert model._state is not None
+    early, late = model._state.views(0)["statistics"][[0, 100]]
     assert early[CENTRE] == early[MEAN] == pytest.approx(5, abs=0.3)
     assert late[CENTRE] == late[MEAN] == pytest.approx(5, abs=0.3)
 
@@ -319,8 +319,8 @@ def test_memory_does_not_grow(kind: type[LocalClassifier]) -> None:
     X, y = rng.normal(size=(1_000, 5)), rng.integers(0, 3, 1_000)
     model = kind()
     model.learn_many(X[:100], y[:100])
-    assert model._memory is not None
-    size = model._memory.state.nbytes
+    assert model._state is not None
+    size = model._state.state.nbytes
     stream = [(dict(enumerate(row)), label) for row, label in zip(X.tolist(), y, strict=True)]
     taught(model, stream)
     tracemalloc.start()
@@ -329,5 +329,5 @@ def test_memory_does_not_grow(kind: type[LocalClassifier]) -> None:
     taught(model, stream)
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert model._memory.state.nbytes == size
+    assert model._state.state.nbytes == size
     assert held < 100_000

@@ -115,7 +115,7 @@ def test_wide_sparse_frames_are_row_by_row(kind: type[LocalClassifier]) -> None:
             one.learn_one(x, y)
         assert many.test_then_learn(frame, labels).tolist() == before
     assert everything(one) == everything(many)
-    assert many._memory is not None and many._memory.width > 100
+    assert many._state is not None and many._state.width > 100
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)

@@ -22,14 +22,14 @@ def test_a_stream_of_any_length_takes_no_more_memory() -> None:
     X, y = arrays(3_000)
     model = BudgetedPegasosClassifier(budget=30)
     model.learn_many(X, y)
-    assert model._memory is not None
-    before = model._memory.n_bytes, len(model._memory.state), len(model._memory.scratch)
+    assert model._state is not None
+    before = model._state.n_bytes, len(model._state.state), len(model._state.scratch)
     for _ in range(5):
         model.learn_many(X, y)
     assert before == (
-        model._memory.n_bytes, len(model._memory.state), len(model._memory.scratch)
+        model._state.n_bytes, len(model._state.state), len(model._state.scratch)
     )  # fmt: skip
-    own = model._memory.views(1)
+    own = model._state.views(1)
     assert own["running"][kernel.HELD] == 30 and own["running"][kernel.MADE] > 500
 
 
@@ -62,10 +62,10 @@ def test_it_sees_what_a_plane_does_not_and_merging_keeps_more_than_removal() -> 
 def test_many_more_features_leave_room_for_fewer_vectors() -> None:
     model = BudgetedPegasosClassifier(budget=100)
     taught(model, records(300))
-    assert model._memory is not None
+    assert model._state is not None
     wide = {f"w{i}": 1.0 for i in range(60_000)}
     model.learn_one({"f0": 1.0} | wide, 1)
-    own = model._memory.views(1)
+    own = model._state.views(1)
     assert len(own["vectors"]) < 100 and own["running"][kernel.HELD] == len(own["vectors"])
     assert sound(model) and model.predict_one({"f0": 1.0}) in model.classes
     taught(model, records(200, seed=1))

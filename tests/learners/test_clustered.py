@@ -14,7 +14,7 @@ def test_a_single_cluster_learns_from_its_centre_and_the_global_machine_from_the
     stream = list(records(200, classes=2))
     for x, y in stream[:-1]:
         model.learn_one(x, y)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     views, (x, y) = memory.views(1), stream[-1]
     before = views["weights"].reshape(2, -1).astype(float)

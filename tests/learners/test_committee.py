@@ -36,10 +36,10 @@ def test_a_member_learns_what_it_would_learn_alone(which: int) -> None:
     together, alone = small(CommitteeClassifier), CommitteeClassifier(members=(FEW[which],))
     for model in (together, alone):
         model.learn_many(X, y)
-    assert together._memory is not None and alone._memory is not None
-    expected = alone._memory.views(1)
-    for name, view in together._memory.views(1 + which).items():
-        if alone._memory._places[1][name][4] == "state":
+    assert together._state is not None and alone._state is not None
+    expected = alone._state.views(1)
+    for name, view in together._state.views(1 + which).items():
+        if alone._state._places[1][name][4] == "state":
             assert np.array_equal(view, expected[name]), name
 
 

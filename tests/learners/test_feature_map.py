@@ -77,7 +77,7 @@ def test_the_equations_step_by_step(kind: Any, made: Any, code_in: str) -> None:
     labels = (labels > 1).astype(np.int64)
     labels[:2] = 0, 1
     model.learn_many(X[:m], labels[:m])
-    memory = model._memory
+    memory = model._state
     own = memory.views(1)
     own["settings"][kernel.CLUSTERING] = 0
     names = list(model.features)
@@ -138,7 +138,7 @@ def test_a_step_descends_the_objective(code_in: str) -> None:
     X, y = amounts(200)
     y = (y > 0).astype(np.int64)
     model.learn_many(X, y)
-    memory: Any = model._memory
+    memory: Any = model._state
     checked = 0
     for i in range(30):
         problem = problem_of(model, X[i : i + 1])
@@ -226,8 +226,8 @@ def test_weights_are_slopes(made: Any) -> None:
     X, y = amounts(N)
     model = LLSVMClassifier(1, 1, feature_map=made(), standardize=False)
     model.learn_many(X, y)
-    assert model._memory is not None
-    normal = model._memory.views(0)["normal"]
+    assert model._state is not None
+    normal = model._state.views(0)["normal"]
     checked = 0
     for row in X[:40] + 0.05:
         x = dict(enumerate(row.tolist()))
@@ -270,8 +270,8 @@ def test_a_warm_start_puts_anchors_where_codes_are() -> None:
     X, y = amounts(N)
     model = LLSVMClassifier(6, 3, feature_map=HomogeneousKernelMap(order=1))
     model.warm_start(X, y, epochs=3)
-    assert isinstance(model._features, MappedSpace) and model._memory is not None
-    own = model._memory.views(1)
+    assert isinstance(model._features, MappedSpace) and model._state is not None
+    own = model._state.views(1)
     assert not own["positions"][:, model._features.mapped].any()
     assert own["positions"][:, ~model._features.mapped].any()
     weights = own["weights"][:6]

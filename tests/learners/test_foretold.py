@@ -41,8 +41,8 @@ def grown_up(kind: type[LocalClassifier], classes: int = 3) -> LocalClassifier:
 
 
 def views(model: LocalClassifier) -> dict[str, Any]:
-    assert model._memory is not None
-    return model._memory.views(0)
+    assert model._state is not None
+    return model._state.views(0)
 
 
 def waiting(model: LocalClassifier) -> int:
@@ -141,11 +141,11 @@ def test_rows_are_found_again_as_records() -> None:
 
 def test_predictions_that_nobody_labels_take_no_more_room() -> None:
     model = grown_up(SAPLClassifier)
-    assert model._memory is not None
-    before = everything(model), len(model._memory.scratch)
+    assert model._state is not None
+    before = everything(model), len(model._state.scratch)
     X = np.random.default_rng(0).normal(size=(20_000, 3))
     model.predict_many(pd.DataFrame(X, columns=list("abc")))
-    assert (everything(model), len(model._memory.scratch)) == before
+    assert (everything(model), len(model._state.scratch)) == before
     assert 0.9 * len(views(model)["foretold"]) < waiting(model) < 20_000
 
 

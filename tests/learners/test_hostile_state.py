@@ -25,12 +25,12 @@ from tests.learners.support import ALL_LEARNERS, everything, records, small, sou
 
 def changed(model: LocalClassifier, row: int, section: str, where: Any, value: float) -> Any:
     """Return what the model would save if a number of its state were another."""
-    assert model._memory is not None
-    kept = model._memory.state.copy()
-    model._memory.views(row)[section][where] = value
+    assert model._state is not None
+    kept = model._state.state.copy()
+    model._state.views(row)[section][where] = value
     payload = dict(model._payload())
-    payload["state"] = model._memory.state.view(np.uint8).copy()
-    model._memory.state[:] = kept
+    payload["state"] = model._state.state.view(np.uint8).copy()
+    model._state.state[:] = kept
     return payload
 
 
@@ -145,7 +145,7 @@ def test_no_number_in_a_file_can_crash_the_process(
 ) -> None:
     """Whatever is accepted can be asked, taught, taken apart and grown: no index comes from it."""
     model = taught(small(kind), records(90, classes=classes))
-    block = model._memory
+    block = model._state
     assert block is not None
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 3)), rng.integers(0, classes, 10)

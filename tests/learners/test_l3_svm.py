@@ -51,8 +51,8 @@ def test_a_warm_start_finds_clusters_and_landmarks_first(options: dict[str, Any]
     X, y = arrays(400)
     model = small(L3SVMClassifier, **options)
     model.warm_start(X, y, epochs=3)
-    assert isinstance(model, L3SVMClassifier) and model._memory is not None
-    own = model._memory.views(1)
+    assert isinstance(model, L3SVMClassifier) and model._state is not None
+    own = model._state.views(1)
     assert own["running"][kernel.RESTING] == 0 and own["running"][kernel.BORN] == 5
     assert own["running"][kernel.HELD] == len(own["landmarks"])
     model.learn_many(X, y)
@@ -64,8 +64,8 @@ def test_a_warm_start_measures_what_the_bell_is_relative_to() -> None:
     y = X[:, 0] * X[:, 1] > 0
     model = L3SVMClassifier(n_clusters=1, n_landmarks=50, projection="rbf", sigma=0.1)
     model.warm_start(X[:400], y[:400], epochs=30)
-    assert model._memory is not None
-    own = model._memory.views(1)
+    assert model._state is not None
+    own = model._state.views(1)
     z = (X[:400] - X[:400].mean(axis=0)) / X[:400].std(axis=0)
     held = own["landmarks"][: int(own["running"][kernel.HELD])]
     usual = np.square(z[:, None] - held[None]).sum(axis=2).mean()
@@ -81,8 +81,8 @@ def test_a_penalty_keeps_weights_small() -> None:
     for l2 in (0.0, 1e-3, 1e-1):
         model = small(L3SVMClassifier, l2=l2)
         model.learn_many(X, y)
-        assert model._memory is not None
-        sizes.append(float(np.square(model._memory.views(1)["weights"][:, :, 0]).sum()))
+        assert model._state is not None
+        sizes.append(float(np.square(model._state.views(1)["weights"][:, :, 0]).sum()))
     assert sizes[0] > 1.1 * sizes[1] > 1.5 * sizes[2] > 0
 
 

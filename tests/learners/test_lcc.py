@@ -13,8 +13,8 @@ from tests.learners.support import accuracy, records, small, taught
 @pytest.mark.parametrize("supervised", [True, False])
 def test_there_are_no_weights(supervised: bool) -> None:
     model = taught(LCCClassifier(supervised=supervised), records(500))
-    assert model._memory is not None
-    assert model._memory.views(1)["weights"].size == 0
+    assert model._state is not None
+    assert model._state.views(1)["weights"].size == 0
     for anchor in model.anchors:
         assert set(anchor.weights) == set(anchor.bias) == set(model.classes)
         assert all(v == 0 for row in anchor.weights.values() for v in row.values())
@@ -39,7 +39,7 @@ def test_supervised_anchors_move_by_the_labels() -> None:
 def test_it_is_smaller_than_the_others() -> None:
     sizes = []
     for kind in (LCCClassifier, LLSVMClassifier):
-        memory = taught(kind(), records(10, features=40))._memory
+        memory = taught(kind(), records(10, features=40))._state
         assert memory is not None
         sizes.append(memory.state.nbytes)
     assert sizes[0] < 0.5 * sizes[1]

@@ -61,7 +61,7 @@ def test_a_warm_start_remembers_and_nobody_votes_on_itself(history: int) -> None
     X, y = arrays(history)
     model = LocalSVMClassifier(window=100)
     model.warm_start(X, y, epochs=3)
-    assert model._memory is not None
-    running = model._memory.views(1)["running"]
+    assert model._state is not None
+    running = model._state.views(1)["running"]
     assert running[kernel.RESTING] == 0
     assert running[kernel.SEEN] == history

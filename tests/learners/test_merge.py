@@ -84,17 +84,17 @@ def test_copies_of_one_are_that_one(kind: type[LocalClassifier]) -> None:
     assert everything(model.merge([copy.deepcopy(model) for _ in range(3)])) == everything(model)
     assert everything(model.merge([])) == everything(model)
     # Also when every number goes through the means.
-    assert model._memory is not None
+    assert model._state is not None
     mean = copy.deepcopy(model)
-    mean._memory = merged([copy.deepcopy(model._memory) for _ in range(3)], [1.0, 2.0, 0.5])
+    mean._state = merged([copy.deepcopy(model._state) for _ in range(3)], [1.0, 2.0, 0.5])
     assert sound(mean)
     for x, _ in records(100, seed=1):
         # Rounding may change which of two anchors is nearer.
         assert list(mean.predict_proba_one(x).values()) == pytest.approx(
             list(model.predict_proba_one(x).values()), abs=5e-3
         )
-    for row in range(1 + len(model._memory.members)):
-        before, after = model._memory.views(row), mean._memory.views(row)
+    for row in range(1 + len(model._state.members)):
+        before, after = model._state.views(row), mean._state.views(row)
         if "store" in before:  # the ring begins at its oldest record now
             before["running"][remembering.HEAD] = 0
         for name in ("counters", "calibration", "members", "mixer", "running", "hits", "mass"):
@@ -148,12 +148,12 @@ def test_weights_in_the_users_units_are_means_by_mass() -> None:
     other.learn_many(X[500:] + np.array([1, 0, 0]), y[500:])  # its scales differ
     model = first.merge([other], weights=[2, 1])
     (one,), (two,), (mean,) = first.anchors, other.anchors, model.anchors
-    assert model._memory is not None and first._memory is not None and other._memory is not None
+    assert model._state is not None and first._state is not None and other._state is not None
     share = 2 * one.mass / (2 * one.mass + two.mass)
     machines = []
     for which in (first, other, model):
-        assert which._memory is not None
-        memory = which._memory
+        assert which._state is not None
+        memory = which._state
         (_, _, weights, biases) = next(memory.members[0].anchors(memory.views(1)))
         statistics = memory.views(0)["statistics"]
         per_unit = weights * statistics[:3, 4]
@@ -173,7 +173,7 @@ def test_scales_are_those_of_all_values_together() -> None:
     a, b = (LLSVMClassifier(n_anchors=1) for _ in range(2))
     a.learn_many(X[:250], [i % 2 for i in range(250)])
     b.learn_many(X[250:], [i % 2 for i in range(150)])
-    memory = a.merge([b])._memory
+    memory = a.merge([b])._state
     assert memory is not None
     statistics = memory.views(0)["statistics"]
     np.testing.assert_allclose(statistics[:2, 1], X.mean(axis=0), rtol=1e-9)
@@ -186,7 +186,7 @@ def test_features_and_classes_in_another_order(kind: type[LocalClassifier]) -> N
     model = taught(small(kind), records(300))
     twin = copy.deepcopy(model)
     twin._features, twin._labels = FeatureSpace(["f2", "f0", "f1"]), LabelSpace([1, 2, 0])
-    twin._memory = _brought_to(model, twin._features, twin._labels, 3)
+    twin._state = _brought_to(model, twin._features, twin._labels, 3)
     for x, _ in records(100, seed=1):
         assert twin.predict_proba_one(x) == pytest.approx(model.predict_proba_one(x), abs=1e-4)
     both = model.merge([twin])
@@ -198,7 +198,7 @@ def test_two_classes_the_other_way_round(kind: type[LocalClassifier]) -> None:
     model = taught(small(kind), records(300, classes=2))
     twin = copy.deepcopy(model)
     twin._labels = LabelSpace(model.classes[::-1])
-    twin._memory = _brought_to(model, twin._features, twin._labels, 3)
+    twin._state = _brought_to(model, twin._features, twin._labels, 3)
     for x, _ in records(100, seed=1):
         assert twin.predict_proba_one(x) == pytest.approx(model.predict_proba_one(x), abs=1e-4)
 
@@ -221,8 +221,8 @@ def test_the_union_of_what_is_remembered() -> None:
     model = a.merge([b])
 
     def held(of: LocalClassifier) -> Any:
-        assert of._memory is not None
-        views = of._memory.views(1)
+        assert of._state is not None
+        views = of._state.views(1)
         n = int(views["running"][remembering.HELD])
         ages = views["running"][remembering.SEEN] - views["facts"][remembering.STAMP, :n]
         return views, n, ages
@@ -240,7 +240,7 @@ def test_shares_of_labels_and_weights_of_waves_are_means() -> None:
     a, b = parted(CommitteeClassifier, 2, members=("prior:9", "waves:8"))
     model = a.merge([b])
     for row, names in ((1, ("shares",)), (2, ("weights", "variance"))):
-        of, left, right = (m._memory.views(row) for m in (model, a, b) if m._memory is not None)
+        of, left, right = (m._state.views(row) for m in (model, a, b) if m._state is not None)
         for name in names:
             assert not np.array_equal(left[name], right[name])
             np.testing.assert_allclose(of[name], (left[name] + right[name]) / 2, atol=1e-6)
@@ -254,9 +254,9 @@ def test_of_waves_that_differ_those_that_have_seen_the_most_are_taken() -> None:
     b = taught(small(CommitteeClassifier, members=("waves:8",)), late)
     assert a.features != b.features
     model = a.merge([b])
-    assert model._memory is not None and a._memory is not None
+    assert model._state is not None and a._state is not None
     for name in ("frequencies", "weights", "variance"):
-        assert np.array_equal(model._memory.views(1)[name], a._memory.views(1)[name])
+        assert np.array_equal(model._state.views(1)[name], a._state.views(1)[name])
 
 
 def test_anchors_that_are_not_shared_are_refused() -> None:

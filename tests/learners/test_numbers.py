@@ -156,7 +156,7 @@ def test_impossible_states_are_refused(
     row: int, section: str, where: Any, value: float, tmp_path: Path
 ) -> None:
     model = taught(small(LLSVMRegressor), records(50))
-    model._memory.views(row)[section][where] = value
+    model._state.views(row)[section][where] = value
     model.save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="impossible"):
         load_model(tmp_path / "model")
@@ -234,7 +234,7 @@ def test_extremes_stay_finite(kind: Any, size: float, standardize: bool) -> None
         model.learn_one({"a": size * (i % 3 - 1), "b": 1.0}, size * (i % 2), w=[1.0, 1e6][i % 2])
     assert np.isfinite(model.predict_one({"a": size}))
     state = np.frombuffer(everything(model)[0])
-    assert np.isfinite(state).all() if kind is PegasosRegressor else model._memory.sound()
+    assert np.isfinite(state).all() if kind is PegasosRegressor else model._state.sound()
 
 
 @BOTH

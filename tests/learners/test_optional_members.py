@@ -210,10 +210,10 @@ def test_a_member_learns_what_it_would_learn_alone(kind: str) -> None:
     alone = CommitteeClassifier(members=(OPTIONAL[kind].name,))
     for model in (together, alone):
         model.learn_many(X, y)
-    assert together._memory is not None and alone._memory is not None
-    expected = alone._memory.views(1)
-    for section, view in together._memory.views(2).items():
-        if alone._memory._places[1][section][4] == "state":
+    assert together._state is not None and alone._state is not None
+    expected = alone._state.views(1)
+    for section, view in together._state.views(2).items():
+        if alone._state._places[1][section][4] == "state":
             assert np.array_equal(view, expected[section]), section
 
 
@@ -222,23 +222,23 @@ def test_it_says_and_learns_nothing_while_it_sleeps(member: OptionalMember) -> N
     X, y = arrays(300)
     model = CommitteeClassifier(members=("anchors:1", member.name))
     model.learn_many(X, y)
-    assert model._memory is not None
-    model._memory.views(0)["members"][AWAKE, 1] = 0
-    before = {name: view.copy() for name, view in model._memory.views(2).items()}
+    assert model._state is not None
+    model._state.views(0)["members"][AWAKE, 1] = 0
+    before = {name: view.copy() for name, view in model._state.views(2).items()}
     explained = model.explain_one({0: 0.5, 1: 0.5})
     assert explained.members[member.name] == 0 and explained.voters == []
     model.learn_one({0: 0.5, 1: 0.5}, 1)
     model.learn_many(X[:20], y[:20])
-    for name, view in model._memory.views(2).items():
+    for name, view in model._state.views(2).items():
         assert np.array_equal(view, before[name], equal_nan=True), name
 
 
 def _asked(member: OptionalMember, model: LocalClassifier, x: dict[Any, Any]) -> tuple[Any, ...]:
     """Return which part of it answers, and whether the mixer cut its answer off."""
     model.predict_one(x)
-    assert model._memory is not None
-    whole = model._memory.views(0)
-    return member.answering(model._memory.views(1)), bool((np.abs(whole["normal"]) >= 4).any())
+    assert model._state is not None
+    whole = model._state.views(0)
+    return member.answering(model._state.views(1)), bool((np.abs(whole["normal"]) >= 4).any())
 
 
 @pytest.mark.parametrize(("member", "options"), _each("smooth"))
@@ -270,12 +270,12 @@ def test_a_stream_of_any_length_takes_no_more_memory(member: OptionalMember) -> 
     X, y = arrays(3_000)
     model = small(member.kind)
     model.learn_many(X, y)
-    assert model._memory is not None
-    memory = model._memory
+    assert model._state is not None
+    memory = model._state
     before = memory.n_bytes, len(memory.state), len(memory.scratch)
     for _ in range(5):
         model.learn_many(X, y)
-    assert model._memory is memory
+    assert model._state is memory
     assert before == (memory.n_bytes, len(memory.state), len(memory.scratch))
 
 

@@ -61,6 +61,6 @@ def test_it_shrinks_the_biases_that_are_all_that_lcc_has() -> None:
     biases = []
     for l2 in (0.0, 1e-2):
         model, _ = learned(LCCClassifier, n_anchors=40, step_size=1.0, l2=l2)
-        assert model._memory is not None
-        biases.append(float(np.abs(model._memory.views(1)["biases"]).sum()))
+        assert model._state is not None
+        biases.append(float(np.abs(model._state.views(1)["biases"]).sum()))
     assert biases[1] < 0.9 * biases[0]

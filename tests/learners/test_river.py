@@ -205,5 +205,5 @@ def test_threads_may_change_without_a_trace() -> None:
     two.mutate({"threads": 2})
     for model in (one, two):
         model.learn_many(X[300:], y[300:])
-    assert one._memory is not None and two._memory is not None
-    assert one._memory.state.tobytes() == two._memory.state.tobytes()
+    assert one._state is not None and two._state is not None
+    assert one._state.state.tobytes() == two._state.state.tobytes()

@@ -54,7 +54,7 @@ def test_a_wide_model_with_room_to_spare(kind: type[LocalClassifier], path: Path
     model = small(kind)
     for i in range(90):
         model.learn_one({f"w{i}": 1.0, f"w{i + 1}": 2.0}, i % 3)
-    assert model._memory is not None and model._memory.width > len(model.features)
+    assert model._state is not None and model._state.width > len(model.features)
     model.save(path)
     loaded = load_model(path)
     for i in range(80, 150):
@@ -158,8 +158,8 @@ def state(change: Callable[[LocalClassifier], None]) -> Change:
 
 def put(row: int, section: str, where: Any, value: float) -> Change:
     def change(model: LocalClassifier) -> None:
-        assert model._memory is not None
-        model._memory.views(row)[section][where] = value
+        assert model._state is not None
+        model._state.views(row)[section][where] = value
 
     return state(change)
 

@@ -57,18 +57,18 @@ def test_a_model_saved_and_grown_in_the_middle_of_a_run_goes_on(tmp_path: Path) 
     model = SAPLClassifier()
     middle = SHIFT + 100
     model.learn_many(X[:middle], y[:middle])
-    assert model._memory is not None
-    assert 0 < model._memory.views(0)["statistics"][0, RUN] < 24
+    assert model._state is not None
+    assert 0 < model._state.views(0)["statistics"][0, RUN] < 24
     model.save(tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     assert everything(loaded) == everything(model)
-    run = model._memory.views(0)["statistics"][0, RUN]
+    run = model._state.views(0)["statistics"][0, RUN]
     for either in (model, loaded):
         for feature in range(2, 40):
             either.learn_one({0: 103.0, 1: 0.0, feature: 1.0}, 0)
         either.learn_many(X[middle : SHIFT + 400], y[middle : SHIFT + 400])
     assert everything(loaded) == everything(model)
-    mean = model._memory.views(0)["statistics"][0, 1]
+    mean = model._state.views(0)["statistics"][0, 1]
     assert run > 0 and mean == pytest.approx(103, abs=1)
 
 
@@ -94,6 +94,6 @@ def test_models_in_the_middle_of_different_runs_begin_them_anew_when_merged() ->
         model.learn_many(X[:n], y[:n])
     runs = []
     for merged in (a.merge([b]), a.merge([c])):
-        assert merged._memory is not None
-        runs.append(merged._memory.views(0)["statistics"][0, RUN])
+        assert merged._state is not None
+        runs.append(merged._state.views(0)["statistics"][0, RUN])
     assert runs[0] == 0 and runs[1] > 0

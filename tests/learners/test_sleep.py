@@ -27,8 +27,8 @@ def awake(model: CommitteeClassifier) -> list[bool]:
 
 
 def put_to_sleep(model: CommitteeClassifier, which: int) -> None:
-    assert model._memory is not None
-    model._memory.views(0)["members"][AWAKE, which] = 0
+    assert model._state is not None
+    model._state.views(0)["members"][AWAKE, which] = 0
 
 
 def test_within_the_budget_all_are_awake() -> None:
@@ -65,16 +65,16 @@ def test_a_sleeper_keeps_what_it_knows() -> None:
     X, y = stream(600)
     model = thrifty()
     model.learn_many(X[:300], y[:300])
-    assert model._memory is not None
+    assert model._state is not None
     for which in range(len(FEW)):
         put_to_sleep(model, which)
-        before = {k: v.copy() for k, v in model._memory.views(1 + which).items() if k != "touched"}
-        places = model._memory._places[1 + which]
+        before = {k: v.copy() for k, v in model._state.views(1 + which).items() if k != "touched"}
+        places = model._state._places[1 + which]
         model.learn_many(X[300:350], y[300:350])
-        for name, view in model._memory.views(1 + which).items():
+        for name, view in model._state.views(1 + which).items():
             if places[name][4] == "state":
                 assert np.array_equal(view, before[name]), name
-        model._memory.views(0)["members"][AWAKE, which] = 1
+        model._state.views(0)["members"][AWAKE, which] = 1
 
 
 def test_rows_and_blocks_are_the_same_while_members_sleep() -> None:
@@ -123,12 +123,12 @@ def test_a_member_that_has_slept_long_is_no_louder_than_it_was() -> None:
     X, y = stream(4_000)
     model = thrifty(budget=10**9)
     model.learn_many(X[:1_000], y[:1_000])
-    assert model._memory is not None
-    first = model._memory.plan[2, FIRST_EXPERT]
-    before = float(model._memory.views(0)["mixer"][POWER, first])
+    assert model._state is not None
+    first = model._state.plan[2, FIRST_EXPERT]
+    before = float(model._state.views(0)["mixer"][POWER, first])
     put_to_sleep(model, 1)
     model.learn_many(X[1_000:], y[1_000:])
-    after = float(model._memory.views(0)["mixer"][POWER, first])
+    after = float(model._state.views(0)["mixer"][POWER, first])
     assert after == pytest.approx(before, rel=0.1)
 
 
@@ -141,9 +141,9 @@ def test_the_mixture_reports_on_every_member() -> None:
     assert model.mixture == []
     model.learn_many(X, y)
     assert [report.name for report in model.mixture] == list(FEW)
-    assert model._memory is not None
-    for report, member in zip(model.mixture, model._memory.members, strict=True):
-        assert len(report.weights) == member.experts(*model._memory.shape)
+    assert model._state is not None
+    for report, member in zip(model.mixture, model._state.members, strict=True):
+        assert len(report.weights) == member.experts(*model._state.shape)
         assert 0 < report.log_loss < np.log(3) * 1.5
         assert 0.2 < report.accuracy < 1
         assert np.isfinite(report.worth)

@@ -27,7 +27,7 @@ def _widened(model: LocalClassifier, width: int) -> None:
     """Let a record name so many features, all but three of them for the first time."""
     x = {f"f{i}": 0.5 for i in range(3)} | {f"w{i}": 1.0 for i in range(width - 3)}
     model.learn_one(x, 0)
-    assert model._memory is not None and model._memory.width >= width
+    assert model._state is not None and model._state.width >= width
 
 
 @pytest.mark.parametrize("kind", NEW_LEARNERS)
@@ -60,8 +60,8 @@ def test_a_shrinking_window_keeps_the_latest_records(monkeypatch: pytest.MonkeyP
         model.learn_one({"a": float(i), "b": 0.0, "c": 0.0}, i % 3)
     width = FLOATS // 100
     model.learn_one({"a": 700.0} | {f"w{i}": 0.0 for i in range(width - 3)}, 0)
-    assert model._memory is not None
-    own = model._memory.views(1)
+    assert model._state is not None
+    own = model._state.views(1)
     window = len(own["norms"])
     assert window < 500
     assert own["running"][kernel.HELD] == window
@@ -87,12 +87,12 @@ def test_a_committee_goes_on_without_its_memory() -> None:
     members = ("anchors:1", "memory:100", "ferns:5")
     model = CommitteeClassifier(members=members)
     taught(model, records(200))
-    assert model._memory is not None
-    mixer = model._memory.views(0)["mixer"].copy()
-    kept = model._memory.members[0].experts(*model._memory.shape)
-    gone = model._memory.members[1].experts(*model._memory.shape)
+    assert model._state is not None
+    mixer = model._state.views(0)["mixer"].copy()
+    kept = model._state.members[0].experts(*model._state.shape)
+    gone = model._state.members[1].experts(*model._state.shape)
     _widened(model, NO_ROOM)
-    assert model._memory.views(0)["mixer"].shape[1] < mixer.shape[1] - gone + 1
+    assert model._state.views(0)["mixer"].shape[1] < mixer.shape[1] - gone + 1
     assert kept > 0 and sound(model)
     taught(model, records(20, seed=1))
     assert sound(model)
@@ -113,8 +113,8 @@ def test_a_memory_alone_still_learns_where_a_committees_would_not() -> None:
     model.learn_one({f"w{i}": 1.0 for i in range(NO_ROOM)}, "a")
     for i in range(60):
         model.learn_one({f"w{i % 2}": 1.0}, "ab"[i % 2])
-    assert model._memory is not None
-    (alone,) = model._memory.members
+    assert model._state is not None
+    (alone,) = model._state.members
     assert isinstance(alone, Remembered)
     assert alone.length(NO_ROOM) == alone.window > Remembered().length(NO_ROOM) == 0
     assert alone.length(10**6) >= 64
@@ -137,10 +137,10 @@ def test_a_curve_keeps_its_height_at_the_knots_that_stay() -> None:
         model.learn_one({"a": v}, bool(np.sin(3 * v) > 0))
     wide = Additive(**JOINT).knots(10_000)
     places = np.linspace(-2, 2, wide)
-    assert model._memory is not None
-    before = model._memory.views(1)["weights"].copy()
+    assert model._state is not None
+    before = model._state.views(1)["weights"].copy()
     model._make_room([f"w{i}" for i in range(1_000)], [])
-    after = model._memory.views(1)["weights"]
+    after = model._state.views(1)["weights"]
     assert after.shape[1] == wide < before.shape[1]
     every = (before.shape[1] - 1) // (wide - 1)
     rungs = after.shape[3]
@@ -181,11 +181,11 @@ def test_predictions_of_experts_that_are_gone_do_not_stop_the_stream(
     taught(model, [(x, y == 0) for x, y in records(50)])
     waiting = {"f0": 0.25, "f1": -1.0, "f2": 0.5}
     model.predict_one(waiting)
-    assert model._memory is not None and len(model._memory.foretold().entries) > 0
-    before = model._memory.plan[0, EXPERTS]
+    assert model._state is not None and len(model._state.foretold().entries) > 0
+    before = model._state.plan[0, EXPERTS]
     _widened(model, width)
-    assert model._memory.plan[0, EXPERTS] < before
-    assert len(model._memory.foretold().entries) == 0
+    assert model._state.plan[0, EXPERTS] < before
+    assert len(model._state.foretold().entries) == 0
     assert all(len(one.experts) == len(one.weights) for one in model.mixture)
     model.learn_one(waiting, True)
     assert sound(model)

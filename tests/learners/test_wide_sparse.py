@@ -61,8 +61,8 @@ def test_a_word_teaches_the_first_time_it_comes() -> None:
     for x, label in texts(60):
         model.learn_one(x, label)
     model.learn_one(dict.fromkeys((0, 1, "new"), 1.0), 1)
-    assert model._memory is not None
-    weights = model._memory.views(1)["weights"]
+    assert model._state is not None
+    weights = model._state.views(1)["weights"]
     assert (weights[..., model.features.index("new")] != 0).any()
     assert model.predict_proba_one({"new": 1.0})[1] > model.predict_proba_one({})[1]
 
@@ -135,7 +135,7 @@ def test_names_are_left_out_of_batches_as_they_are_of_records(kind: Any) -> None
     with pytest.warns(FeaturesLeftOutWarning):
         many.learn_many(X, [label for _, label in stream])
     assert one.features == many.features and one.left_out == many.left_out > 0
-    state = [m._state if kind is PegasosClassifier else m._memory.state for m in (one, many)]
+    state = [m._state if kind is PegasosClassifier else m._state.state for m in (one, many)]
     assert state[0].tobytes() == state[1].tobytes()
 
 
@@ -154,7 +154,7 @@ def test_a_full_model_is_the_same_after_a_reload(tmp_path: Any) -> None:
     with pytest.warns(FeaturesLeftOutWarning):
         right(again, stream[50:])
     right(model, stream[50:])
-    assert again._memory.state.tobytes() == model._memory.state.tobytes()  # type: ignore[union-attr]
+    assert again._state.state.tobytes() == model._state.state.tobytes()  # type: ignore[union-attr]
 
 
 def test_columns_of_a_map_stay_within_the_room() -> None:
@@ -162,7 +162,7 @@ def test_columns_of_a_map_stay_within_the_room() -> None:
     with pytest.warns(FeaturesLeftOutWarning):
         for x, label in new_words(60, 40):
             model.learn_one({name: abs(value) for name, value in x.items()}, label)
-    assert model._memory is not None and len(model.features) <= model._memory.width
+    assert model._state is not None and len(model.features) <= model._state.width
     assert model.predict_one({"a": 1.0, "b": 0.5}) in (0, 1)
 
 
@@ -188,11 +188,11 @@ def test_the_budget_counts_what_records_name() -> None:
         named.append(int(rng.integers(5, 15)))
         words = rng.choice(4_000, named[-1], replace=False).tolist()
         model.learn_one(dict.fromkeys(words, 1.0), i % 2)
-    assert model._memory is not None and len(model.features) > 3_800
-    usual = model._memory.views(0)["counters"][USUALLY_NAMED]
+    assert model._state is not None and len(model.features) > 3_800
+    usual = model._state.views(0)["counters"][USUALLY_NAMED]
     assert usual == pytest.approx(np.mean(named), abs=1)
-    cost = model._memory.plan[1:, COST].sum()
-    assert cost > 8 * 40_000 and cost * LINE * usual / model._memory.width < 40_000
+    cost = model._state.plan[1:, COST].sum()
+    assert cost > 8 * 40_000 and cost * LINE * usual / model._state.width < 40_000
     assert all(report.awake for report in model.mixture)
 
 
@@ -201,6 +201,6 @@ def test_it_counts_all_columns_of_records_that_name_them_all() -> None:
     X = rng.normal(size=(2 * TERM + 1, MANY))
     model = CommitteeClassifier(members=("anchors:1", "anchors:30"), budget=2_000)
     model.learn_many(X, X[:, 0] > 0)
-    assert model._memory is not None
-    assert model._memory.views(0)["counters"][USUALLY_NAMED] == MANY
+    assert model._state is not None
+    assert model._state.views(0)["counters"][USUALLY_NAMED] == MANY
     assert not all(report.awake for report in model.mixture)

@@ -32,8 +32,8 @@ def learned(name: str, classes: int, n: int = 600) -> tuple[LocalClassifier, int
     model = kind(**options)
     x, labels = stream(0, n, WIDTH, classes, missing=0.03)
     model.learn_many(x, [f"class {c}" for c in labels])
-    assert model._memory is not None
-    sizes = [member.n_anchors for member in model._memory.members]
+    assert model._state is not None
+    sizes = [member.n_anchors for member in model._state.members]
     return model, int(np.argmax(sizes))
 
 
@@ -41,7 +41,7 @@ def learned(name: str, classes: int, n: int = 600) -> tuple[LocalClassifier, int
 @pytest.mark.parametrize("name", MODELS)
 def test_places_and_masses_are_those_of_the_single_anchors(name: str, classes: int) -> None:
     model, member = learned(name, classes)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     single = anchors_of(memory, model.features, model.classes, member)
     masses = masses_of(memory, member)
@@ -57,7 +57,7 @@ def test_places_and_masses_are_those_of_the_single_anchors(name: str, classes: i
 
 def own_score(model: LocalClassifier, member: int, x: Any) -> Any:
     """Return each class's score at a place, by the member's own mixer."""
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     model.predict_one(dict(enumerate(x.tolist())))
     views, row = memory.views(0), memory.plan[1 + member]
@@ -76,9 +76,9 @@ def test_an_anchor_says_what_is_said_where_it_answers_alone(
     model = kind(n_anchors=15, n_neighbors=1, step_size=step_size, standardize=False)
     x, labels = stream(0, 1_500, WIDTH, classes, missing=0.0)
     model.learn_many(x, labels)
-    assert model._memory is not None
-    table = table_of(model._memory, 0, np.arange(15), WIDTH, WIDTH)
-    places = positions_of(model._memory, 0, np.arange(15), np.arange(WIDTH))
+    assert model._state is not None
+    table = table_of(model._state, 0, np.arange(15), WIDTH, WIDTH)
+    places = positions_of(model._state, 0, np.arange(15), np.arange(WIDTH))
     for j in range(15):
         scores = own_score(model, 0, places[j])
         proba = np.exp(scores - scores.max())
@@ -94,13 +94,13 @@ def test_an_anchor_says_what_is_said_where_it_answers_alone(
 
 def test_a_flat_machine_has_no_slopes() -> None:
     model, member = learned("flat", 3)
-    assert model._memory is not None
-    assert not table_of(model._memory, member, np.array([0, 1]), WIDTH, 3).slopes.any()
+    assert model._state is not None
+    assert not table_of(model._state, member, np.array([0, 1]), WIDTH, 3).slopes.any()
 
 
 def test_blocks_and_the_largest_are_the_same_as_all(monkeypatch: pytest.MonkeyPatch) -> None:
     model, member = learned("sapl", 5)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     whole = table_of(memory, member, np.arange(20), WIDTH, WIDTH)
     sizes = np.abs(whole.slopes)
@@ -115,7 +115,7 @@ def test_blocks_and_the_largest_are_the_same_as_all(monkeypatch: pytest.MonkeyPa
 
 def test_those_that_answered_share_the_answer() -> None:
     model, member = learned("committee", 3)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     masses = masses_of(memory, member)
     place = positions_of(memory, member, np.arange(len(masses)), np.arange(WIDTH))[5]
@@ -129,7 +129,7 @@ def test_those_that_answered_share_the_answer() -> None:
 
 def test_members_without_anchors_have_none() -> None:
     model, _ = learned("committee", 3)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     assert len(masses_of(memory, 2)) == 0
     assert answering(memory, 2) == []
@@ -138,7 +138,7 @@ def test_members_without_anchors_have_none() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_squares_and_moves_tell_of_the_weights(name: str) -> None:
     model, member = learned(name, 2)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     one, views = memory.members[member], memory.views(1 + member)
     assert one.square(views) > 0

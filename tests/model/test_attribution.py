@@ -53,8 +53,8 @@ def quadrants(n: int, classes: int, seed: int = 0) -> tuple[Any, list[int]]:
 
 
 def means(model: LocalClassifier) -> dict[Any, float]:
-    assert model._memory is not None
-    centres = model._memory.views(0)["statistics"][: len(model.features), CENTRE]
+    assert model._state is not None
+    centres = model._state.views(0)["statistics"][: len(model.features), CENTRE]
     return dict(zip(model.features, centres.tolist(), strict=True))
 
 
@@ -162,7 +162,7 @@ def test_explaining_leaves_every_bit_as_it_is(kind: Any) -> None:
     for row in x[:30]:
         model.explain_one(record(row))
     assert everything(model) == before
-    assert model._memory.foretold().entries.tolist() == twin._memory.foretold().entries.tolist()
+    assert model._state.foretold().entries.tolist() == twin._state.foretold().entries.tolist()
     for row, label in zip(x[:30], labels[:30], strict=True):
         model.explain_one(record(row))
         for one in (model, twin):

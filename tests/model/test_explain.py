@@ -69,13 +69,13 @@ def test_the_predicted_label_is_explained_unless_another_is_asked_for(classes: i
 @pytest.mark.parametrize("classes", [2, 4])
 def test_clipped_experts_are_explained_by_what_they_count(classes: int) -> None:
     model, x = _learned("sapl", classes)
-    assert model._memory is not None
+    assert model._state is not None
     # Experts that used to give tiny scores: almost every one is now clipped.
-    model._memory.views(0)["mixer"][POWER] *= 1e-6
+    model._state.views(0)["mixer"][POWER] *= 1e-6
     for row in x[:20]:
         for label, score in model.decision_function_one(_record(row)).items():
             _check_sum(model.explain_one(_record(row), label), score)
-        assert np.abs(model._memory.views(0)["normal"]).max() == SCORE_CLIP
+        assert np.abs(model._state.views(0)["normal"]).max() == SCORE_CLIP
 
 
 @pytest.mark.parametrize("kind", [SAPLClassifier, LCCClassifier])
@@ -121,7 +121,7 @@ def test_the_weights_are_the_anchors_own_blended_by_the_codes(name: str, classes
     model = SAPLClassifier(step_size="paper", l2=1e-3, standardize=name == "paper")
     x, labels = stream(2, 1_500, WIDTH, classes)  # features no longer young
     model.learn_many(x, labels)
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     for row in x[:20]:
         explained = model.explain_one(_record(row))
@@ -141,8 +141,8 @@ def test_the_weights_are_the_anchors_own_blended_by_the_codes(name: str, classes
 
 def test_a_single_machines_contributions_are_weights_times_the_way_from_the_mean() -> None:
     model, x = _learned("one anchor", 2, n=2_000)
-    assert model._memory is not None
-    statistics = model._memory.views(0)["statistics"]
+    assert model._state is not None
+    statistics = model._state.views(0)["statistics"]
     for row in x[-20:]:
         explained = model.explain_one(_record(row))
         for i, weight in explained.weights.items():
@@ -172,7 +172,7 @@ def test_anchors_are_told_in_the_users_units(classes: int) -> None:
         if np.abs(row - x.mean(axis=0)).max() > (1.5 * x.std(axis=0)).min():
             continue  # away from clipping
         scores = model.decision_function_one(_record(row))
-        memory = model._memory
+        memory = model._state
         assert memory is not None
         anchor = anchors[memory.views(1)["near"][0]]
         for label, score in scores.items():

@@ -145,7 +145,7 @@ def test_room_for_features_that_nobody_has_seen_changes_nothing(
     for i in range(400):
         values = rng.normal(size=66 if i == 0 else 67)
         model.learn_one(dict(enumerate(values.tolist())), i % 3)
-    assert model._memory is not None and model._memory.width > len(model.features)
+    assert model._state is not None and model._state.width > len(model.features)
     record = {j: float(rng.normal()) for j in range(67)}
     for label, score in model.decision_function_one(record).items():
         _check_sum(model.explain_one(record, label), score)
@@ -228,8 +228,8 @@ def test_the_distance_is_the_learned_metrics() -> None:
     x, labels = stream(0, 300, WIDTH, 3)
     model = MemoryClassifier(standardize=False)
     model.learn_many(x, labels)
-    assert model._memory is not None
-    ruler = model._memory.views(1)["ruler"].astype(float)
+    assert model._state is not None
+    ruler = model._state.views(1)["ruler"].astype(float)
     assert np.ptp(ruler) > 0.1
     asked = x.mean(axis=0)
     for voter in model.explain_one(_record(asked)).voters:
@@ -288,8 +288,8 @@ def test_a_feature_that_no_fern_asks_for_contributes_nothing() -> None:
     model = FernsClassifier(n_ferns=3, depth=2)
     x, labels = stream(0, 300, 20, 3)
     model.learn_many(x, labels)
-    assert model._memory is not None
-    asked = set(model._memory.views(1)["features"].reshape(-1).tolist())
+    assert model._state is not None
+    asked = set(model._state.views(1)["features"].reshape(-1).tolist())
     contributions = model.explain_one(_record(x[0])).contributions
     assert {i for i, v in contributions.items() if v != 0} <= asked < set(range(20))
 
@@ -307,9 +307,9 @@ def test_a_fern_that_asks_of_one_feature_is_explained_by_it() -> None:
 def test_what_a_feature_turns_of_the_waves_is_the_gradient_along_the_way() -> None:
     """By the midpoint rule, on the straight way from the mean record."""
     model, _ = _learned("waves", 3)
-    assert model._memory is not None
-    member: Any = model._memory.members[0]
-    views = model._memory.views(1)
+    assert model._state is not None
+    member: Any = model._state.members[0]
+    views = model._state.views(1)
     z = np.array([0.7, -1.3, 0.0, 2.1, -0.4])
     parts = member.parts(views, z)
     steps = (np.arange(2_000) + 0.5) / 2_000

@@ -227,7 +227,7 @@ class TestOnDisk:
         model_file.write(path, {"seed": 7})
         script = (
             "import resource, sys\n"
-            "from stream_llsvm import model_file\n"
+            "from stream_llsvm.model import file as model_file\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
             "try:\n"
             "    model_file.write(sys.argv[1], {'w': bytes(1_000_000)})\n"
@@ -244,7 +244,7 @@ class TestOnDisk:
         script = (
             "import sys\n"
             "import numpy as np\n"
-            "from stream_llsvm import model_file\n"
+            "from stream_llsvm.model import file as model_file\n"
             "for turn in range(10**9):\n"
             "    model_file.write(sys.argv[1], {'turn': turn, 'w': np.full(500_000, turn)})\n"
             "    print(flush=True)\n"

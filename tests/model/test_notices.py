@@ -36,7 +36,7 @@ from stream_llsvm import MemoryClassifier
 X = np.random.default_rng(0).normal(size=(300, 8))
 model = MemoryClassifier()
 model.learn_many(X, (X[:, 0] > 0).astype(int))
-print(hashlib.sha256(model._memory.state.tobytes()).hexdigest())
+print(hashlib.sha256(model._state.state.tobytes()).hexdigest())
 """
 
 

@@ -21,7 +21,7 @@ from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.members.anchors.member import LADDER, Anchors
 from stream_llsvm.members.ferns.member import Ferns
-from stream_llsvm.model.state import Memory, columns_of
+from stream_llsvm.model.state import ModelState, columns_of
 from tests.oracle import Oracle
 from tests.oracle_compare import (
     ADDITIVE,
@@ -94,7 +94,9 @@ def test_two_classes_share_a_column() -> None:
 
 
 @pytest.mark.parametrize("twin", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_a_copied_memory_holds_the_same_model_and_its_own(twin: Callable[[Memory], Memory]) -> None:
+def test_a_copied_memory_holds_the_same_model_and_its_own(
+    twin: Callable[[ModelState], ModelState],
+) -> None:
     x, labels = stream(0, 60, 4, 3)
     kernels = Kernels(member(), 4, 3)
     kernels.rows(x, labels)
@@ -112,7 +114,7 @@ def test_a_snapshot_is_one_block() -> None:
     x, labels = stream(0, 60, 4, 3)
     kernels = Kernels(member(), 4, 3)
     kernels.rows(x, labels)
-    other = Memory(kernels.memory.members, 4, 3, standardize=True)
+    other = ModelState(kernels.memory.members, 4, 3, standardize=True)
     assert other.n_words == kernels.memory.state.size
     other.allocate(kernels.memory.state.copy())
     reader = Kernels(member(), 4, 3)

@@ -173,9 +173,9 @@ def test_a_0_is_to_history_what_it_is_live_where_there_is_room_for_more_features
         model = SAPLClassifier()
         for width in (70, 110):
             model.learn_one(dict.fromkeys(range(width), 1.0), width)
-        assert model._memory is not None and model._memory.width >= MANY
+        assert model._state is not None and model._state.width >= MANY
         learn(model, X, [70, 110] * 100)
-        named.append(model._memory.views(0)["statistics"][:, NAMED].copy())
+        named.append(model._state.views(0)["statistics"][:, NAMED].copy())
     np.testing.assert_array_equal(named[0], named[1])
 
 
@@ -199,8 +199,8 @@ def test_few_anchors_do_not_drive_each_other_out_of_the_data(bananas: Arrays) ->
         model = SAPLClassifier(n_anchors=10, loss="hinge", multiclass="ovr")
         model.warm_start(X[:n], y[:n])
         right.append(np.mean(model.predict_many(X[2_000:]) == y[2_000:]))
-        assert model._memory is not None
-        views = model._memory.views(1)
+        assert model._state is not None
+        views = model._state.views(1)
         assert views["facts"][NORM, :10].max() < 1.5 * views["running"][REACH]
     assert np.mean(right) > 0.82
 
@@ -214,7 +214,7 @@ def test_steps_of_no_length_leave_the_weights_alone(
     X, y = bananas
     model = small(kind)
     model.learn_many(X[:200], y[:200])
-    memory = model._memory
+    memory = model._state
     assert memory is not None
     member, views = memory.members[0], memory.views(1)
     before = member.square(views)
@@ -233,7 +233,7 @@ def test_live_records_do_not_soon_draw_anchors_from_where_labels_placed_them(
     X, y = bananas
 
     def floor_of(model: Any) -> float:
-        return float(model._memory.views(1)["settings"][CLUSTER_FLOOR])
+        return float(model._state.views(1)["settings"][CLUSTER_FLOOR])
 
     live, model = kind(), kind()
     live.learn_many(X[:300], y[:300])
@@ -259,8 +259,8 @@ def test_anchors_that_labels_placed_follow_slowly_from_the_first_record_on(
     # With one neighbour there is no supervised step.
     model = kind(n_anchors=2, n_neighbors=1, standardize=False)
     model.warm_start(X, X[:, 0] > 0, epochs=2)
-    assert model._memory is not None
-    views = model._memory.views(1)
+    assert model._state is not None
+    views = model._state.views(1)
 
     def places() -> NDArray[np.float64]:
         return np.asarray(views["facts"][ZOOM, :2, None] * views["positions"][:, :2], np.float64)

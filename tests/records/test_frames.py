@@ -117,8 +117,8 @@ def test_bytes_in_any_order_are_learned_as_the_same_floats() -> None:
     for rows in (X, np.asfortranarray(X), X[:, ::-1][:, ::-1], X.astype(np.float64), X.view(Kin)):
         model = SAPLClassifier()
         told = model.test_then_learn(rows, y)
-        assert model._memory is not None
-        models.append((told.tolist(), model._memory.state.tobytes()))
+        assert model._state is not None
+        models.append((told.tolist(), model._state.state.tobytes()))
     assert all(model == models[0] for model in models)
 
 

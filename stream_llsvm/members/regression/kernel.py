@@ -19,7 +19,7 @@ from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.pegasos.losses import EPSILON_INSENSITIVE, curvature_of, push_of
 from stream_llsvm.kernels.run import SEEN as RECORDS
-from stream_llsvm.kernels.run import ModelState
+from stream_llsvm.kernels.run import SharedState
 from stream_llsvm.kernels.scaling import (
     CENTRE,
     COUNT,
@@ -111,7 +111,7 @@ def run_numbers(
 
     ``values``, ``at_all`` and ``starts`` are rows as ``kernels.run.run`` takes them.
     """
-    model = views(ModelState, state, scratch, plan, _MODEL)
+    model = views(SharedState, state, scratch, plan, _MODEL)
     m = views(AnchorState, state, scratch, plan, _ANCHORS)
     numbers = views(NumbersState, state, scratch, plan, _NUMBERS)
     counters, statistics, scales = model.counters, model.statistics, model.scales

@@ -58,15 +58,15 @@ def _both_learn(model: LLSVMRegressor, oracle: NumbersOracle, X: Any, y: Any, w:
     ours, wanted = np.array(told).T
     np.testing.assert_allclose(ours, wanted, rtol=2e-3, atol=2e-3)
     assert np.abs(wanted).max() > 0.5
-    assert model._memory is not None
-    member, views = model._memory.members[0], model._memory.views(1)
+    assert model._state is not None
+    member, views = model._state.members[0], model._state.views(1)
     for a, (position, mass, weights, biases) in enumerate(member.anchors(views)):
         np.testing.assert_allclose(position, oracle.anchors[a], rtol=1e-3, atol=1e-3)
         assert mass == pytest.approx(oracle.mass[a], rel=1e-3)
         expected = oracle.machines[a].reshape(-1, width + 1)
         np.testing.assert_allclose(weights[:, 0], expected[:, :width], rtol=5e-3, atol=5e-3)
         np.testing.assert_allclose(biases[:, 0], expected[:, width], rtol=5e-3, atol=5e-3)
-    np.testing.assert_allclose(model._memory.views(2)["losses"], oracle.losses, rtol=1e-3)
+    np.testing.assert_allclose(model._state.views(2)["losses"], oracle.losses, rtol=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["huber", "squared", "epsilon_insensitive"])
@@ -78,8 +78,8 @@ def test_a_step_never_goes_beyond_the_record(loss: str) -> None:
     for row in rng.normal(size=(150, 3)):
         x, y = dict(enumerate(row.tolist())), float(np.sin(row[0]) + row[1])
         model.learn_one(x, y)
-        assert model._memory is not None
-        if len(list(model._memory.members[0].masses(model._memory.views(1)))) < 100:
+        assert model._state is not None
+        if len(list(model._state.members[0].masses(model._state.views(1)))) < 100:
             continue  # a new anchor takes a share of the answer
         again = model.predict_one(x)
         model.learn_one(x, y, w=1e6)
