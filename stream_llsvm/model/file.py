@@ -53,7 +53,7 @@ def dumps(payload: Mapping[str, object]) -> bytes:
 
     Examples
     --------
-    >>> from stream_llsvm import model_file
+    >>> from stream_llsvm.model import file as model_file
     >>> data = model_file.dumps({"seed": 7, "classes": ("no", "yes")})
     >>> model_file.loads(data)
     {'seed': 7, 'classes': ('no', 'yes')}
