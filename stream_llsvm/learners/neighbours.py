@@ -25,8 +25,8 @@ class MemoryClassifier(LocalClassifier):
     ----------
     window
         How many records are remembered; the oldest make room. Fewer where window times features
-        would exceed 524,288, and none above 8,192 features. Of records whose five nearest all have
-        their label, one in eight is kept.
+        would exceed 67,108,864, so the usual 2,000 up to 33,554 features, and none where fewer
+        than 64 would fit. Of records whose five nearest all have their label, one in eight is kept.
     metric
         "learned", or None for plain distances between scaled features.
     standardize
