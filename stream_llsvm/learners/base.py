@@ -88,12 +88,8 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
             code = self._labels.code(y)
         if weight == 0:
             return
-        memory = self._state
-        assert memory is not None
-        memory.one_label[0] = code
-        memory.one_importance[0] = weight
-        self._run_one(memory, row)
-        memory.one_label[0] = -1
+        assert self._state is not None
+        self._run_one(self._state, row, code, weight)
 
     def predict_one(self, x: Record, **kwargs: Any) -> Any:
         """Return the likeliest label, None before anything was learned.

@@ -133,9 +133,12 @@ class GrowingModel(BoundedModel):
         # A second class comes to every model: names shall not have taken its room.
         return self._laid_out(width, max(2, scores)).n_bytes
 
-    def _run_one(self, memory: ModelState, row: Row) -> None:
+    def _run_one(
+        self, memory: ModelState, row: Row, code: int = -1, importance: float = 1.0
+    ) -> None:
         # Without the features that nobody knows yet it is another record that is foretold.
-        memory.run_one(row.values, row.columns, row.starts, keep=not self._features.ignored)
+        keep = not self._features.ignored
+        memory.run_one(row.values, row.columns, row.starts, code, importance, keep=keep)
 
     def _restore(self, payload: Mapping[str, Any]) -> None:
         """Take over a saved state; raises ModelFileError if it is not one of this model's."""

@@ -207,8 +207,9 @@ class ModelState:
         self._last = self._last_flat = np.zeros(0)  # the last single row, and the view that is run
         # What a call with a single row needs; made once, since making four arrays costs more
         # than the call.
-        self.one_label = np.full(1, -1, dtype=np.int64)
-        self.one_importance = np.ones(1)
+        self._unlabelled = np.full(1, -1, dtype=np.int64)
+        self._one_label = np.full(1, -1, dtype=np.int64)
+        self._one_importance = np.ones(1)
         self.one_proba = np.zeros((1, self.n_classes))
         self.one_likeliest = np.zeros(1, dtype=np.int64)
 
@@ -304,10 +305,15 @@ class ModelState:
         values: NDArray[np.float64],
         columns: NDArray[np.int64],
         starts: NDArray[np.int64],
+        code: int = -1,
+        importance: float = 1.0,
         *,
         keep: bool = True,
     ) -> None:
-        """Run a single row; what goes in and comes out beside it are the arrays made for that."""
+        """Predict a single row and, if its label's code is not -1, learn it.
+
+        Fills ``one_proba`` and ``one_likeliest``.
+        """
         if not self._ready:
             self._get_ready()
         # Writing into the plan and making a view each take as long as three features.
@@ -315,6 +321,13 @@ class ModelState:
             self.plan[0, at.KEEP] = self._keeps = keep
         if values is not self._last:
             self._last, self._last_flat = values, values.reshape(-1)
+        # What is only predicted has an array of its own, which nothing is ever written into: a
+        # call that was interrupted leaves no label for the next.
+        label = self._unlabelled
+        if code >= 0:
+            label = self._one_label
+            label[0] = code
+            self._one_importance[0] = importance
         run(
             self.state,
             self.scratch,
@@ -322,8 +335,8 @@ class ModelState:
             self._last_flat,
             columns,
             starts,
-            self.one_label,
-            self.one_importance,
+            label,
+            self._one_importance,
             self.one_proba,
             self.one_likeliest,
         )
@@ -418,8 +431,8 @@ class ModelState:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
         scratch = {
-            "scratch", "_ready", "_keeps", "_last", "_last_flat", "one_label", "one_importance",
-            "one_proba", "one_likeliest",
+            "scratch", "_ready", "_keeps", "_last", "_last_flat", "_unlabelled", "_one_label",
+            "_one_importance", "one_proba", "one_likeliest",
         }  # fmt: skip
         kept = {name: value for name, value in self.__dict__.items() if name not in scratch}
         return kept | {"foretold": self.foretold()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import tracemalloc
 from collections.abc import Hashable
 from typing import Any
@@ -20,6 +21,7 @@ from stream_llsvm import (
 from stream_llsvm.kernels.scaling import CENTRE, MEAN
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.model import state as model_state
 from tests.learners.support import (
     ALL_LEARNERS,
     LEARNERS,
@@ -331,3 +333,29 @@ def test_memory_does_not_grow(kind: type[LocalClassifier]) -> None:
     tracemalloc.stop()
     assert model._state.state.nbytes == size
     assert held < 100_000
+
+
+@pytest.mark.parametrize("where", ["announce", "run"])
+def test_an_interrupted_lesson_leaves_no_label_behind(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the first call compiles, or just before it runs."""
+    model, untouched = SAPLClassifier(), SAPLClassifier()
+    for one in (model, untouched):
+        taught(one, records(50))
+    x, y = records(60)[-1]
+    assert model._state is not None
+    model._state._ready = where == "run"  # else as in a new process, which compiles or loads
+
+    def interrupted(*arguments: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(model_state, where, interrupted)
+        model.learn_one(x, y, w=2.0)
+    for ask in ("predict_one", "predict_proba_one", "decision_function_one", "explain_one"):
+        getattr(model, ask)(x)
+    assert everything(model) == everything(untouched)
+    for one in (model, untouched):
+        one.learn_one(x, y)
+    assert everything(model) == everything(untouched)
