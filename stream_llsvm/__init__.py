@@ -7,6 +7,7 @@ half a second, which ``stream-llsvm --help`` need not wait for.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from stream_llsvm.learners.registry import LEARNERS as _LEARNERS
 from stream_llsvm.version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -64,31 +65,18 @@ __all__ = [
     "load_model",
 ]
 
-_WHERE = {
-    "AdditiveSVMClassifier": "learners.additive",
+# In which module each is; `tests/test_public_names.py` holds what is written above to it.
+_WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "Anchor": "model.explain",
-    "BudgetedPegasosClassifier": "learners.budgeted",
-    "CSVMClassifier": "learners.clustered",
-    "CommitteeClassifier": "learners.committee",
     "Engine": "engine.engine",
     "EngineError": "engine.resume",
     "Explanation": "model.explain",
     "FeaturesLeftOutWarning": "model.feature_warnings",
-    "FernsClassifier": "learners.ferns",
     "FourierFeatures": "feature_maps.fourier",
     "HomogeneousKernelMap": "feature_maps.homogeneous",
-    "L3SVMClassifier": "learners.l3_svm",
-    "LCCClassifier": "learners.lcc",
-    "LLSVMClassifier": "learners.llsvm",
-    "LLSVMRegressor": "learners.llsvm_regressor",
-    "LocalSVMClassifier": "learners.local_svm",
     "MemberReport": "model.explain",
-    "MemoryClassifier": "learners.neighbours",
     "ModelFileError": "model.file",
     "OnlineNystroem": "feature_maps.nystroem",
-    "PegasosClassifier": "learners.pegasos",
-    "PegasosRegressor": "learners.pegasos_regressor",
-    "SAPLClassifier": "learners.sapl",
     "UnknownFeatureWarning": "model.feature_warnings",
     "Voter": "model.explain",
     "load_model": "learners.saving",

@@ -23,6 +23,7 @@ import scipy.sparse
 
 import stream_llsvm
 from stream_llsvm import load_model
+from stream_llsvm.learners.registry import LEARNERS
 from tests.learners.support import SMALL
 
 FILE = Path(__file__).with_name("digests.json")
@@ -33,13 +34,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "CommitteeClassifier": {},
     "LLSVMRegressor": {"n_anchors": 12, "n_neighbors": 4},
 }
-LEARNERS = (
-    "AdditiveSVMClassifier", "BudgetedPegasosClassifier", "CSVMClassifier", "CommitteeClassifier",
-    "FernsClassifier", "L3SVMClassifier", "LCCClassifier", "LLSVMClassifier", "LLSVMRegressor",
-    "LocalSVMClassifier", "MemoryClassifier", "PegasosClassifier", "PegasosRegressor",
-    "SAPLClassifier",
-)  # fmt: skip
-
 Data = tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, Any], list[str]]
 
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 import stream_llsvm
-from tests.digests import CASES, LEARNERS, WAYS, digest_of, kept, machine
+from stream_llsvm.learners.registry import LEARNERS
+from tests.digests import CASES, WAYS, digest_of, kept, machine
 
 #: Ways that must end in the same state as records that come one by one.
 SAME = ("batches", "reloaded", "threads")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import pickle
 import re
 import subprocess
@@ -27,6 +28,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import stream_llsvm
 from stream_llsvm import sklearn as face
 from stream_llsvm.extras import install_command
+from stream_llsvm.learners.registry import CLASSIFIERS, LEARNERS
 from tests.learners.support import SMALL, everything
 
 ALL: list[Any] = [getattr(face, name) for name in face.__all__ if not name.startswith("Stream")]
@@ -45,9 +47,14 @@ def test_scikit_learns_checks(estimator: Any, check: Any) -> None:
 
 
 def test_every_learner_has_a_face() -> None:
-    learners = [n for n in stream_llsvm.__all__ if n.endswith(("Classifier", "Regressor"))]
-    missing = [n for n in learners if n not in face.__all__]
-    assert not missing
+    assert {kind.__name__ for kind in ALL} == set(LEARNERS)
+    for kind in ALL:
+        assert kind._learner is getattr(stream_llsvm, kind.__name__)
+        assert (kind.__module__, getattr(face, kind.__name__)) == (face.__name__, kind)
+        # What type checkers read agrees with what is made.
+        base = "Classifier" if kind.__name__ in CLASSIFIERS else "Regressor"
+        assert f"class {kind.__name__}(Stream{base}): ..." in inspect.getsource(face)
+        assert issubclass(kind, getattr(face, f"Stream{base}"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

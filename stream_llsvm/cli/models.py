@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import stream_llsvm
 from stream_llsvm.cli.errors import MistakeError, nearest, unknown
+from stream_llsvm.learners.registry import CLASSIFIERS, learner
 
 if TYPE_CHECKING:
     from stream_llsvm.learners.base import LocalClassifier
@@ -26,8 +26,7 @@ def short_names() -> dict[str, str]:
     """
     return {
         name.removesuffix("Classifier").replace("AdditiveSVM", "Additive").lower(): name
-        for name in stream_llsvm.__all__
-        if name.endswith("Classifier")
+        for name in CLASSIFIERS
     }
 
 
@@ -36,7 +35,7 @@ def find(name: Any) -> type[LocalClassifier]:
     short = short_names()
     long = short.get(str(name).lower(), str(name))
     if long in short.values():
-        kind: type[LocalClassifier] = getattr(stream_llsvm, long)
+        kind: type[LocalClassifier] = learner(long)
         return kind
     every = ", ".join(short)
     if str(name).lower().endswith("regressor"):

@@ -6,43 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from stream_llsvm.learners.additive import AdditiveSVMClassifier
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
-from stream_llsvm.learners.clustered import CSVMClassifier
-from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.ferns import FernsClassifier
-from stream_llsvm.learners.l3_svm import L3SVMClassifier
-from stream_llsvm.learners.lcc import LCCClassifier
-from stream_llsvm.learners.llsvm import LLSVMClassifier
-from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
-from stream_llsvm.learners.local_svm import LocalSVMClassifier
-from stream_llsvm.learners.neighbours import MemoryClassifier
-from stream_llsvm.learners.pegasos import PegasosClassifier
-from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
-from stream_llsvm.learners.sapl import SAPLClassifier
+from stream_llsvm.learners.registry import LEARNERS, learner
 from stream_llsvm.model.file import ModelFileError, read
 
-# Only these are ever made from a file: its text is looked up, never imported.
-_KNOWN: dict[str, type[Any]] = {
-    c.__name__: c
-    for c in (
-        CommitteeClassifier,
-        CSVMClassifier,
-        LLSVMClassifier,
-        LLSVMRegressor,
-        SAPLClassifier,
-        LCCClassifier,
-        AdditiveSVMClassifier,
-        MemoryClassifier,
-        FernsClassifier,
-        LocalSVMClassifier,
-        L3SVMClassifier,
-        BudgetedPegasosClassifier,
-        PegasosClassifier,
-        PegasosRegressor,
-    )
-}
 _PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}
 
 
@@ -89,12 +56,13 @@ def _made_of(payload: Mapping[str, Any]) -> Any:
     for part, expected in _PARTS.items():
         if type(payload.get(part)) is not expected:
             raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")
-    kind = _KNOWN.get(payload["class"])
-    if kind is None:
+    name = payload["class"]
+    # Only what is listed is ever made from a file: its text is looked up, never imported.
+    if name not in LEARNERS:
         raise ModelFileError(
-            f"the file holds a {payload['class']!r}, which this version does not know: "
-            "upgrade stream_llsvm"
+            f"the file holds a {name!r}, which this version does not know: upgrade stream_llsvm"
         )
+    kind = learner(name)
     try:
         model = kind(**payload["params"])
     except (TypeError, ValueError) as error:

@@ -17,6 +17,8 @@ Examples
 
 """
 
+from typing import TYPE_CHECKING
+
 from stream_llsvm.extras import install_command
 
 try:
@@ -28,22 +30,11 @@ except (ImportError, AttributeError) as error:
         f"scikit-learn's interface needs scikit-learn 1.6 or newer: {install_command('sklearn')}"
     ) from error
 
-from stream_llsvm.sklearn.classifiers import (
-    AdditiveSVMClassifier,
-    BudgetedPegasosClassifier,
-    CommitteeClassifier,
-    CSVMClassifier,
-    FernsClassifier,
-    L3SVMClassifier,
-    LCCClassifier,
-    LLSVMClassifier,
-    LocalSVMClassifier,
-    MemoryClassifier,
-    PegasosClassifier,
-    SAPLClassifier,
-    StreamClassifier,
-)
-from stream_llsvm.sklearn.regressors import LLSVMRegressor, PegasosRegressor, StreamRegressor
+from stream_llsvm.learners.registry import CLASSIFIERS as _CLASSIFIERS
+from stream_llsvm.learners.registry import REGRESSORS as _REGRESSORS
+from stream_llsvm.sklearn.base import face_of as _face_of
+from stream_llsvm.sklearn.classifiers import StreamClassifier
+from stream_llsvm.sklearn.regressors import StreamRegressor
 
 __all__ = [
     "AdditiveSVMClassifier",
@@ -63,3 +54,37 @@ __all__ = [
     "StreamClassifier",
     "StreamRegressor",
 ]
+
+if TYPE_CHECKING:
+
+    class AdditiveSVMClassifier(StreamClassifier): ...
+
+    class BudgetedPegasosClassifier(StreamClassifier): ...
+
+    class CSVMClassifier(StreamClassifier): ...
+
+    class CommitteeClassifier(StreamClassifier): ...
+
+    class FernsClassifier(StreamClassifier): ...
+
+    class L3SVMClassifier(StreamClassifier): ...
+
+    class LCCClassifier(StreamClassifier): ...
+
+    class LLSVMClassifier(StreamClassifier): ...
+
+    class LLSVMRegressor(StreamRegressor): ...
+
+    class LocalSVMClassifier(StreamClassifier): ...
+
+    class MemoryClassifier(StreamClassifier): ...
+
+    class PegasosClassifier(StreamClassifier): ...
+
+    class PegasosRegressor(StreamRegressor): ...
+
+    class SAPLClassifier(StreamClassifier): ...
+
+else:
+    globals().update({name: _face_of(name, StreamClassifier) for name in _CLASSIFIERS})
+    globals().update({name: _face_of(name, StreamRegressor) for name in _REGRESSORS})

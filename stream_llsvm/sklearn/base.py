@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from stream_llsvm.learners.registry import learner
 from stream_llsvm.learners.saving import load_model
 from stream_llsvm.model.explain import Explanation
 from stream_llsvm.model.file import ModelFileError, read, write
@@ -31,27 +32,8 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
     """A learner of this package behind scikit-learn's interface; the subclasses say which."""
 
     _learner: ClassVar[type[Any]]
-
-    def __init_subclass__(cls, learner: type[Any] | None = None, **others: Any) -> None:
-        """Give the subclass a constructor with its learner's options."""
-        super().__init_subclass__(**others)
-        if learner is None:
-            return
-        cls._learner = learner
-        epochs = inspect.Parameter("epochs", inspect.Parameter.KEYWORD_ONLY, default=10)
-        own = list(inspect.signature(learner.__init__).parameters.values())
-        signature = inspect.Signature([*own, epochs])
-
-        def __init__(self: Any, *given: Any, **options: Any) -> None:
-            # Checked when it is fitted, as scikit-learn wants it.
-            bound = signature.bind(self, *given, **options)
-            bound.apply_defaults()
-            for name, value in list(bound.arguments.items())[1:]:
-                setattr(self, name, value)
-
-        __init__.__signature__ = signature  # type: ignore[attr-defined]
-        __init__.__doc__ = "Keep the options; `fit` checks them."
-        cls.__init__ = __init__  # type: ignore[method-assign]
+    #: What the documentation of each class ends with, given its ``name``.
+    _example: ClassVar[str]
 
     def explain_one(self, x: Any) -> Explanation:
         """Return what each feature contributes to the answer to one record, by column.
@@ -152,6 +134,28 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def face_of(name: str, face: type[StreamEstimator]) -> type[StreamEstimator]:
+    """Make the class with scikit-learn's interface to a learner: its options, and ``epochs``."""
+    kind = learner(name)
+    epochs = inspect.Parameter("epochs", inspect.Parameter.KEYWORD_ONLY, default=10)
+    own = list(inspect.signature(kind.__init__).parameters.values())
+    signature = inspect.Signature([*own, epochs])
+
+    def __init__(self: Any, *given: Any, **options: Any) -> None:
+        # Checked when it is fitted, as scikit-learn wants it.
+        bound = signature.bind(self, *given, **options)
+        bound.apply_defaults()
+        for option, value in list(bound.arguments.items())[1:]:
+            setattr(self, option, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__doc__ = "Keep the options; `fit` checks them."
+    title = str(inspect.getdoc(kind)).partition("\n")[0].rstrip(".")
+    doc = f"{title}: see `stream_llsvm.{name}`.\n\n{face._example.format(name=name)}"
+    parts = {"__init__": __init__, "__doc__": doc, "__module__": __package__, "_learner": kind}
+    return type(name, (face,), parts)
 
 
 def _check_columns(X: Any) -> None:

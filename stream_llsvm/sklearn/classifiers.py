@@ -1,4 +1,4 @@
-"""The classifiers behind scikit-learn's interface."""
+"""What classifiers have behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -10,18 +10,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from stream_llsvm.learners.additive import AdditiveSVMClassifier as _Additive
-from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier as _Budgeted
-from stream_llsvm.learners.clustered import CSVMClassifier as _CSVM
-from stream_llsvm.learners.committee import CommitteeClassifier as _Committee
-from stream_llsvm.learners.ferns import FernsClassifier as _Ferns
-from stream_llsvm.learners.l3_svm import L3SVMClassifier as _L3SVM
-from stream_llsvm.learners.lcc import LCCClassifier as _LCC
-from stream_llsvm.learners.llsvm import LLSVMClassifier as _LLSVM
-from stream_llsvm.learners.local_svm import LocalSVMClassifier as _LocalSVM
-from stream_llsvm.learners.neighbours import MemoryClassifier as _Memory
-from stream_llsvm.learners.pegasos import PegasosClassifier as _Pegasos
-from stream_llsvm.learners.sapl import SAPLClassifier as _SAPL
 from stream_llsvm.sklearn.base import StreamEstimator
 
 #: A class that was never seen is as unlikely as this, in a logarithm.
@@ -47,6 +35,15 @@ class StreamClassifier(ClassifierMixin, StreamEstimator):  # type: ignore[misc]
         How many features there are.
 
     """
+
+    _example = """Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> X, y = load_iris(return_X_y=True)
+>>> {name}().fit(X, y).score(X, y) > 0.9
+True
+
+"""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from history, in ``epochs`` passes, as the learner's `warm_start` does.
@@ -159,159 +156,3 @@ class StreamClassifier(ClassifierMixin, StreamEstimator):  # type: ignore[misc]
 
     def _restored(self, saved: dict[str, Any]) -> None:
         self.classes_ = np.array(saved["classes"])
-
-
-class CommitteeClassifier(StreamClassifier, learner=_Committee):
-    """Several members side by side, mixed online: `stream_llsvm.CommitteeClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> CommitteeClassifier().fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class SAPLClassifier(StreamClassifier, learner=_SAPL):
-    """Locally linear SVM, anchors that move to where they help: `stream_llsvm.SAPLClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> SAPLClassifier(n_anchors=10, epochs=5).fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class LLSVMClassifier(StreamClassifier, learner=_LLSVM):
-    """Locally linear SVM over anchors found on the fly: `stream_llsvm.LLSVMClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> LLSVMClassifier(n_anchors=10, epochs=5).fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class LCCClassifier(StreamClassifier, learner=_LCC):
-    """Linear SVM on local codes: `stream_llsvm.LCCClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> LCCClassifier(n_anchors=20).fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class AdditiveSVMClassifier(StreamClassifier, learner=_Additive):
-    """A curve per feature: `stream_llsvm.AdditiveSVMClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> AdditiveSVMClassifier().fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class MemoryClassifier(StreamClassifier, learner=_Memory):
-    """Nearest neighbours in a metric learned online: `stream_llsvm.MemoryClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> MemoryClassifier().fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class FernsClassifier(StreamClassifier, learner=_Ferns):
-    """Random partitions with a weight per cell: `stream_llsvm.FernsClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> FernsClassifier().fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class PegasosClassifier(StreamClassifier, learner=_Pegasos):
-    """Linear SVM by Pegasos: `stream_llsvm.PegasosClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> PegasosClassifier().fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class CSVMClassifier(StreamClassifier, learner=_CSVM):
-    """One linear SVM per cluster and a global one: `stream_llsvm.CSVMClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> CSVMClassifier(n_clusters=3).fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class LocalSVMClassifier(StreamClassifier, learner=_LocalSVM):
-    """A small SVM among the neighbours of each query: `stream_llsvm.LocalSVMClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> LocalSVMClassifier().fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class L3SVMClassifier(StreamClassifier, learner=_L3SVM):
-    """One linear SVM per cluster over common landmarks: `stream_llsvm.L3SVMClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> L3SVMClassifier(n_clusters=3).fit(X, y).score(X, y)
-    0.9...
-
-    """
-
-
-class BudgetedPegasosClassifier(StreamClassifier, learner=_Budgeted):
-    """Kernel SVM by Pegasos, few support vectors: `stream_llsvm.BudgetedPegasosClassifier`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> BudgetedPegasosClassifier(budget=50).fit(X, y).score(X, y)
-    0.9...
-
-    """

@@ -1,4 +1,4 @@
-"""The regressors behind scikit-learn's interface."""
+"""What regressors have behind scikit-learn's interface."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight
 
-from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor as _LLSVM
-from stream_llsvm.learners.pegasos_regressor import PegasosRegressor as _Pegasos
 from stream_llsvm.sklearn.base import StreamEstimator
 
 
@@ -30,6 +28,15 @@ class StreamRegressor(RegressorMixin, StreamEstimator):  # type: ignore[misc]
         How many features there are.
 
     """
+
+    _example = """Examples
+--------
+>>> from sklearn.datasets import load_diabetes
+>>> X, y = load_diabetes(return_X_y=True)
+>>> {name}().fit(X, y).score(X, y) > 0.4
+True
+
+"""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from history, in ``epochs`` passes, the rows in another order in each.
@@ -84,29 +91,3 @@ class StreamRegressor(RegressorMixin, StreamEstimator):  # type: ignore[misc]
         records = self._records(X)
         expected: NDArray[np.float64] = self.model_.predict_many(records)
         return expected
-
-
-class LLSVMRegressor(StreamRegressor, learner=_LLSVM):
-    """Locally linear support vector regression: `stream_llsvm.LLSVMRegressor`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> LLSVMRegressor(n_anchors=5, epochs=3).fit(X, y).score(X, y) > 0.4
-    True
-
-    """
-
-
-class PegasosRegressor(StreamRegressor, learner=_Pegasos):
-    """Linear support vector regression by Pegasos: `stream_llsvm.PegasosRegressor`.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> PegasosRegressor().fit(X, y).score(X, y) > 0.4
-    True
-
-    """

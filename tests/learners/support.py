@@ -14,27 +14,23 @@ from stream_llsvm import (
     CSVMClassifier,
     FernsClassifier,
     L3SVMClassifier,
-    LCCClassifier,
-    LLSVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
-    SAPLClassifier,
 )
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.registry import CLASSIFIERS, learner
 
-LEARNERS: tuple[type[AnchorClassifier], ...] = (LLSVMClassifier, SAPLClassifier, LCCClassifier)
-NEW_LEARNERS: tuple[type[LocalClassifier], ...] = (
-    AdditiveSVMClassifier,
-    MemoryClassifier,
-    FernsClassifier,
-    LocalSVMClassifier,
-    L3SVMClassifier,
-    BudgetedPegasosClassifier,
-    CommitteeClassifier,
-    CSVMClassifier,
+#: Every classifier that the engine works with, and of these the ones on anchors alone.
+ALL_LEARNERS: tuple[type[LocalClassifier], ...] = tuple(
+    kind for kind in map(learner, CLASSIFIERS) if issubclass(kind, LocalClassifier)
 )
-ALL_LEARNERS: tuple[type[LocalClassifier], ...] = (*LEARNERS, *NEW_LEARNERS)
+LEARNERS: tuple[type[AnchorClassifier], ...] = tuple(
+    kind
+    for kind in ALL_LEARNERS
+    if issubclass(kind, AnchorClassifier) and kind is not CSVMClassifier
+)
+NEW_LEARNERS = tuple(kind for kind in ALL_LEARNERS if kind not in LEARNERS)
 
 #: Options that make a model's state quick to copy and to compare.
 SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
@@ -78,7 +74,7 @@ def records(n: int, seed: int = 0, features: int = 3, classes: int = 3) -> Strea
 def small(kind: type[LocalClassifier], **options: Any) -> LocalClassifier:
     """Return a model with little in it: its state is quick to copy and to compare."""
     make: Any = kind
-    model: LocalClassifier = make(**(SMALL[kind] | options))
+    model: LocalClassifier = make(**(SMALL.get(kind, {}) | options))
     return model
 
 
