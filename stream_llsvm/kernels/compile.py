@@ -40,9 +40,10 @@ _SOURCES = tuple(Path(__file__).parents[1] / room for room in ("kernels", "membe
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that only other kernels call; it becomes part of them, see ``parts.py``.
+    """Compile a function that only other kernels call: it becomes a part of them.
 
-    Nothing must call it from Python; tests call ``tests.kernels.alone.alone(kernel)``.
+    See ``part_compiler.py``. Nothing must call it from Python; tests call
+    ``tests.kernels.alone.alone(kernel)``.
     """
     return njit(pipeline_class=PartCompiler, **_OPTIONS, **_NO_WRAPPERS)(function)
 
@@ -67,8 +68,15 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def member_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function that a kernel calls by its address, see ``kinds.py``; kept on disk."""
-    return kept(njit(**_OPTIONS, **_NO_WRAPPERS)(function), *_SOURCES)
+    """Compile a function that a kernel calls by its address, see ``dispatch.py``; kept on disk."""
+    return kept(njit(**_OPTIONS, **_NO_WRAPPERS)(function), *_sources_of(function))
+
+
+def _sources_of(function: Callable[..., Any]) -> tuple[Path, ...]:
+    """Return what may become a part of a kernel; one from elsewhere has a folder of its own."""
+    own = Path(function.__code__.co_filename).parent
+    inside = any(own.is_relative_to(room) for room in _SOURCES)
+    return _SOURCES if inside else (*_SOURCES, own)
 
 
 def entry(function: Callable[..., Any]) -> Any:

@@ -27,10 +27,10 @@ PERIOD = 64
 
 
 @kernel
-def lesson(distance: Array, same: Array, beta: Real, lessons: Array) -> bool:
-    """How the log loss falls as each neighbour comes nearer: its share of all, minus of its kind.
+def neighbour_gradient(distance: Array, same: Array, beta: Real, lessons: Array) -> bool:
+    """Fill ``lessons`` with the log loss's gradient by each ``-beta d_j``; false if it is zero.
 
-    Fills d log p / d (-beta d_j), negated; false if there is nothing to learn.
+    That is q_j - [same label] q_j / p: a neighbour's share of all, less that of its kind.
     """
     total, kind = 0.0, 0.0
     for j in range(distance.size):

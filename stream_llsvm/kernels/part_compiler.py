@@ -19,8 +19,8 @@ JITCodeLibrary: Any = codegen.JITCodeLibrary
 Compiler: Any = compiler.Compiler
 
 
-class _Nobody:
-    """In place of those who would tell machine code where its Python function is."""
+class _NoEnvironment:
+    """Stub for numba's code generator: what is only linked needs no Python environment."""
 
     @staticmethod
     def set_env(name: str, env: object) -> None:
@@ -30,12 +30,12 @@ class _Nobody:
 class _Part(JITCodeLibrary):  # type: ignore[misc]
     """Code that is linked into its callers, and never run by itself."""
 
-    _nobody = _Nobody()
+    _no_environment = _NoEnvironment()
 
     @property
     def codegen(self) -> Any:
         """What would make it callable from Python."""
-        return self._nobody
+        return self._no_environment
 
     def _optimize_final_module(self) -> None:
         """Leave that to the callers."""

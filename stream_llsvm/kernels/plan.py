@@ -1,4 +1,4 @@
-"""The model's block of memory: what lies where, and views of it.
+"""The plan of a model's state: which column says what, and where sections begin.
 
 A model is one array of 8-byte words (``state``) and a small table (``plan``) that says which part
 of it is whose. Sections of 4-byte floats are views into the same words. So saving a model is

@@ -55,7 +55,7 @@ FEWEST = 4
 SEEN, MIXED, TAUGHT, USUALLY_NAMED = range(4)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
 SLOWEST_NAMED = 0.001
-THEN = 3  # beside the three rows that judging takes: what was foretold
+PENDING_ROW = 3  # of ``part``: the prediction kept for a late label; 0-2 are judge_members'
 
 
 class SharedState(NamedTuple):
@@ -272,7 +272,7 @@ def finish(
     likeliest = 0
     for turn in range(turns):
         told = record.scores if turn == 0 else m.foretold_scores[place]
-        mixed = p if turn == 0 else m.part[THEN]
+        mixed = p if turn == 0 else m.part[PENDING_ROW]
         best = mix(m.mixer, told, m.normal, m.squares, mixed)
         if turn == 0:
             likeliest = best

@@ -1,8 +1,8 @@
 """The eight smallest of many distances, for sixteen rows side by side.
 
-For a single row they are found by guessing and sorting, whose branches nobody can foretell. Here
-each row has a lane of a vector register to itself: a distance is carried down a ladder of the eight
-smallest so far, and where it is smaller it changes places.
+For a single row they are found by bisection and insertion sort, whose branches mispredict. Here
+each row has a SIMD lane to itself, and nothing branches: a distance is carried down a ladder of the
+eight smallest so far, and where it is smaller it changes places.
 """
 
 from __future__ import annotations

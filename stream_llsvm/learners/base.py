@@ -1,4 +1,4 @@
-"""What every classifier of the package is: river's interface over one block of memory."""
+"""What every classifier of the package is: river's interface over one model's state."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _spaces(models: Sequence[GrowingModel]) -> tuple[FeatureSpace, LabelSpace]:
 def _brought_to(
     model: GrowingModel, features: FeatureSpace, labels: LabelSpace, width: int
 ) -> ModelState:
-    """Return a copy of a model's memory, over these features and labels in this order."""
+    """Return a copy of a model's state, over these features and labels in this order."""
     assert model._state is not None
     own = model._features.renamed(model._features.names)
     known = len(own)

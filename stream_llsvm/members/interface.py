@@ -1,4 +1,4 @@
-"""What a member is: the interface that a model's memory and its readers know."""
+"""What a member is: the interface that a model's state and its readers know."""
 
 from __future__ import annotations
 

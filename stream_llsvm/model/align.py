@@ -1,4 +1,4 @@
-"""Bring a model's memory to another order of features and classes."""
+"""Bring a model's state to another order of features and classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OF_FEATURES = ("width", "machine_width", "mapped_width")
 def grown_to(
     old: ModelState, known: int, n_features: int, width: int, n_classes: int
 ) -> ModelState:
-    """Return a copy of a memory with room for so much; features from ``known`` on are new."""
+    """Return a copy of a state with room for so much; features from ``known`` on are new."""
     new = old.grown(width, n_classes)
     if (width, n_classes) == (old.width, old.n_classes):
         new.allocate(old.state)

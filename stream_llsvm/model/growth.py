@@ -1,4 +1,4 @@
-"""A model that finds out its features and classes as it goes: its memory, and how it grows."""
+"""A model that finds out its features and classes as it goes: its state, and how it grows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FREE = ("threads", "max_mb")
 
 
 class GrowingModel(BoundedModel):
-    """Names, labels and the block of memory that the kernels work on."""
+    """Names, labels and the state that the kernels work on."""
 
     def __init__(self, standardize: bool = True, max_mb: int = 1_024, seed: int = 0) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class GrowingModel(BoundedModel):
         self._labels = classes
 
     def _laid_out(self, width: int, n_classes: int) -> ModelState:
-        """Return a memory of that size; nothing is allocated yet."""
+        """Return a state of that size; nothing is allocated yet."""
         return ModelState(
             self._members(),
             width,
@@ -136,7 +136,8 @@ class GrowingModel(BoundedModel):
     def _run_one(
         self, memory: ModelState, row: Row, code: int = -1, importance: float = 1.0
     ) -> None:
-        # Without the features that nobody knows yet it is another record that is foretold.
+        # A record with unknown features is encoded without them: its digest would not match when
+        # its label comes, so that its prediction need not be kept.
         keep = not self._features.ignored
         memory.run_one(row.values, row.columns, row.starts, code, importance, keep=keep)
 

@@ -1,4 +1,4 @@
-"""A whole model's memory: scales, members, the mixer, and what probabilities mean."""
+"""Merge whole states: scales, members, the mixer, and what probabilities mean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stream_llsvm.model.state import ModelState
 
 
 def merged(memories: Sequence[ModelState], weights: Sequence[float]) -> ModelState:
-    """Return one memory of several, of the same members, features and classes in one order.
+    """Return one state of several, of the same members, features and classes in one order.
 
     Raises
     ------

@@ -1,10 +1,10 @@
-"""What may be done when, with members side by side, so that the result is the same to the bit.
+"""Scheduler of multi-threaded batches: which order of steps keeps the result, to the bit.
 
 Members know neither each other nor the mixer. A chunk of rows is prepared, given to every member,
 and finished, which is where the mixer answers and learns. Each thread takes whatever may be done
 next, the dearest member first. A member may go on to the next chunk while others are still at this
 one, and the mixer follows; only where it is decided who sleeps do all wait for it. The ferns, which
-draw their questions by the memory's metric, come after it, and several memories one by one.
+draw their questions by the neighbours' metric, come after these, which go one by one.
 """
 
 from __future__ import annotations

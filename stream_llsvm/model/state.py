@@ -1,4 +1,4 @@
-"""A model's memory: the block of words, the plan of what lies where, and how it grows."""
+"""A model's state: the block of words, the plan of what lies where, and how it grows."""
 
 from __future__ import annotations
 
@@ -240,13 +240,13 @@ class ModelState:
         return found
 
     def grown(self, width: int, n_classes: int) -> ModelState:
-        """Return a larger memory that holds the same model; not yet allocated."""
+        """Return a larger state that holds the same model; not yet allocated."""
         return ModelState(
             self.members, width, n_classes, standardize=self.standardize, budget=self.budget
         )
 
     def carry_to(self, new: ModelState) -> None:
-        """Fill a memory that ``grown`` made with this model."""
+        """Fill a state that ``grown`` made with this model."""
         new.begin()
         before, after = self.views(0), new.views(0)
         after["counters"][:] = before["counters"]

@@ -1,4 +1,4 @@
-"""Members side by side on several cores: the same result to the bit, from stages.py's order.
+"""Members side by side on several cores: the same result to the bit, in the order of scheduler.py.
 
 The kernels release the interpreter's lock: plain threads are enough.
 """

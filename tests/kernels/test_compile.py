@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from stream_llsvm.kernels.compile import kernel
+from stream_llsvm.kernels.compile import kernel, member_kernel
 from tests.kernels.alone import alone
 from tests.test_architecture import files, is_compiled
 
 ROOT = Path(__file__).resolve().parents[2]
-COMPILED = [p for _, p in files() if is_compiled(p)]
+COMPILED = [p for _, p in files() if is_compiled(p)] + [ROOT / "tests/members/toy/kernel.py"]
 
 
 def _inner_kernels() -> dict[str, set[str]]:
@@ -96,3 +96,17 @@ def test_a_kernel_that_would_allocate_does_not_compile(function: Any) -> None:
     """Nobody would give the memory back: references are not counted."""
     with pytest.raises(NumbaError, match=r"NRT required|Only accept returning"):
         function(np.ones(3))
+
+
+def test_a_member_from_elsewhere_is_compiled_anew_when_its_folder_changes(tmp_path: Path) -> None:
+    """Otherwise the machine code of what it was would be run: no file of the package changed."""
+    stamps = set()
+    for change in range(2):
+        source = tmp_path / str(change) / "toy" / "kernel.py"
+        source.parent.mkdir(parents=True)
+        source.write_text("def run(x):\n    return x\n")
+        (source.parent / "steps.py").write_text(f"STEP = {change}\n")
+        space: dict[str, Any] = {}
+        exec(compile(source.read_text(), str(source), "exec"), space)
+        stamps.add(member_kernel(space["run"])._cache._stamp)
+    assert len(stamps) == 2

@@ -16,7 +16,7 @@ from stream_llsvm.kernels.metric import FADE, FARTHEST, LARGEST, LEAST, MOST, RA
 from tests.kernels.alone import alone
 
 learn_metric = alone(metric.learn_metric)
-lesson = alone(metric.lesson)
+neighbour_gradient = alone(metric.neighbour_gradient)
 
 Array = NDArray[Any]
 
@@ -58,7 +58,7 @@ class Vote:
         """Take the step; returns the metric before and after, unless nothing is to be learned."""
         lessons = np.zeros(len(self.near))
         nearest = self.squared(self.scale)[self.near].astype(np.float32)
-        if not lesson(nearest, self.same, self.beta, lessons):
+        if not neighbour_gradient(nearest, self.same, self.beta, lessons):
             return None
         before = self.scale.copy()
         learn_metric(

@@ -78,17 +78,17 @@ from stream_llsvm.members.anchors.state import (
     AnchorState,
 )
 from stream_llsvm.members.anchors.steps import (
+    anchor_gradient_sq,
     best_expert,
-    brace,
     energy_of,
     from_anchor,
+    gradient_scale,
     has_a_view,
     mean_of,
     measure,
     place,
     shift,
     slope_of,
-    tilt_of,
     weaken,
 )
 
@@ -202,19 +202,19 @@ def move_anchors(
     running, facts, settings, columns = m.running, m.facts, m.settings, m.columns
     distance, along, pull = m.shares[DISTANCE], m.shares[ALONG], m.shares[PULL]
     push, heights = m.sums[PUSH], m.heights
-    rein = settings[ANCHOR_STEP] * importance
+    anchor_step = settings[ANCHOR_STEP] * importance
     if settings[PATIENCE] > 0:
-        rein *= running[SPREAD]
+        anchor_step *= running[SPREAD]
     elif m.supervised == 1:  # in passes over history: relative to the gradient's mean square
-        tilt = tilt_of(best, columns, k, pull, distance, heights, out)
-        rein *= settings[STEPS + best % m.rungs] * brace(running, tilt)
+        grad_sq = anchor_gradient_sq(best, columns, k, pull, distance, heights, out)
+        anchor_step *= settings[STEPS + best % m.rungs] * gradient_scale(running, grad_sq)
     for j in range(k):
         a = m.near[j]
         move = 0.0
         if m.supervised == 1:
             if m.schedule == LADDER:
                 slope = slope_of(best, columns, push, heights[j], out)
-                move = rein * pull[j] * slope
+                move = anchor_step * pull[j] * slope
                 if settings[PATIENCE] > 0:
                     move /= 1 + facts[MASS, a] / settings[PATIENCE]
                 move = min(max(move, -LARGEST_MOVE), LARGEST_MOVE)

@@ -121,7 +121,7 @@ def slope_of(expert: int, columns: int, push: Array, height: Array, out: Array) 
 
 
 @kernel
-def tilt_of(
+def anchor_gradient_sq(
     expert: int, columns: int, k: int, pull: Array, distance: Array, heights: Array, out: Array
 ) -> Real:
     """sum_jc |dH_c/dv_j|^2: how strongly an expert's scores react to where the anchors are."""
@@ -136,16 +136,16 @@ def tilt_of(
 
 
 @kernel
-def brace(running: Array, tilt: Real) -> Real:
+def gradient_scale(running: Array, grad_sq: Real) -> Real:
     """Follow the mean square of the scores' gradient by the anchors.
 
     Returns what a supervised step is multiplied by to be relative to that mean, as steps on weights
     are relative to theirs. Where machines are still alike it would be a leap: no mean counts as
     smaller than ``LEAST_TILT`` over the neighbours' mean distance.
     """
-    running[TILT] = followed(running[TILT], tilt, max(SLOWEST, 1 / running[SEEN]))
+    running[TILT] = followed(running[TILT], grad_sq, max(SLOWEST, 1 / running[SEEN]))
     spread = running[SPREAD]
-    return spread / max(LEAST_TILT, spread * max(running[TILT], 0.25 * tilt))
+    return spread / max(LEAST_TILT, spread * max(running[TILT], 0.25 * grad_sq))
 
 
 @kernel

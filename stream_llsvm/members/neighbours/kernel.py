@@ -23,7 +23,7 @@ import numpy as np
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, inlined, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to, greatest
-from stream_llsvm.kernels.metric import PERIOD, learn_metric, lesson
+from stream_llsvm.kernels.metric import PERIOD, learn_metric, neighbour_gradient
 from stream_llsvm.kernels.search import GROUPS, smallest, subtract_products
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.vectors import exponentials
@@ -212,7 +212,7 @@ def follow_metric(m: NeighboursState, x: Array, k: int, label: int, importance: 
     if (
         m.learns_metric == 1
         and running[SEEN] % pause == 0
-        and lesson(nearest, same, beta, m.lessons)
+        and neighbour_gradient(nearest, same, beta, m.lessons)
     ):
         learn_metric(m.scale, m.effort, x, m.store, near, m.lessons, beta, min(1.0, importance))
 

@@ -59,7 +59,11 @@ class Numbers(Plain):
         return []
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
-        """Move a state into a larger one; the best expert's loss is that of a lost one's heir."""
+        """Move a state into a larger one.
+
+        If step sizes are dropped as the model grows, the remaining one starts with the lowest loss
+        of the old ones.
+        """
         new["target"][:] = old["target"]
         n = len(new["losses"])
         new["losses"][:] = old["losses"] if len(old["losses"]) == n else old["losses"].min()

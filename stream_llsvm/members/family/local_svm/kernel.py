@@ -17,7 +17,7 @@ import numpy as np
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
-from stream_llsvm.kernels.metric import learn_metric, lesson
+from stream_llsvm.kernels.metric import learn_metric, neighbour_gradient
 from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.members.family.local_svm.cache import (
@@ -245,7 +245,7 @@ def learn_map(m: LocalState, x: Array, k: int, label: int, importance: Real) -> 
     same = m.work[1].view(np.int64)[:k]
     for j in range(k):
         same[j] = 1 if facts[LABEL, near[j]] == label else 0
-    if lesson(nearest, same, beta, errors):
+    if neighbour_gradient(nearest, same, beta, errors):
         learn_metric(matrix[0], m.effort, x, store, near, errors, beta, importance)
 
 
