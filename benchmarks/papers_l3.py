@@ -23,7 +23,7 @@ L3 = (
     Candidate(f"logistic, {MANY} passes", {}, MANY),
     Candidate(f"hinge, {MANY} passes", {"loss": "hinge", "multiclass": "ovr"}, MANY),
     Candidate(
-        f"squared hinge, {MANY} passes", {"loss": "squared_hinge", "multiclass": "ovr"}, MANY
+        f"Huberized hinge, {MANY} passes", {"loss": "huberized_hinge", "multiclass": "ovr"}, MANY
     ),
 )
 CSVM = (

@@ -42,7 +42,7 @@ def schedule(l2: float, coding: str = "softmax") -> Candidate:
 DEFAULTS = Candidate("defaults", {})
 HINGE = Candidate("hinge, one against the rest", ONE_AGAINST_REST)
 SQUARED = Candidate(
-    "squared hinge, one against the rest", {"loss": "squared_hinge", "multiclass": "ovr"}
+    "Huberized hinge, one against the rest", {"loss": "huberized_hinge", "multiclass": "ovr"}
 )
 INVERSE = Candidate(f"{HINGE.text}, 1 / distance", HINGE.options | {"coding": "inverse_distance"})
 LONGER = Candidate(f"{HINGE.text}, 30 passes", HINGE.options, 30)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels import scaling
-from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, HUBERIZED_HINGE, LOGISTIC, OVR
 from stream_llsvm.kernels.run import MIXED, SEEN, TAUGHT
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.members.additive.member import Additive
@@ -78,7 +78,7 @@ MEMBERS: dict[str, Anchors] = {
     "reconstruction": member(coding=RECONSTRUCTION, supervised=False),
     "clusters": member(n_neighbors=1, supervised=False, common_share=1.0),
     "hinge, one against the rest": member(loss=HINGE, multiclass=OVR),
-    "squared hinge, joint": member(loss=SQUARED_HINGE),
+    "Huberized hinge, joint": member(loss=HUBERIZED_HINGE),
     "one step": member(steps=(2.0,), averaged=False),
     "shrinking": member(l2=1e-2),
     "lcc": member(flat=True, common_share=0.0, supervised=False),
@@ -111,8 +111,8 @@ ADDITIVE: dict[str, Additive] = {
     "additive": additive(),
     "additive, two knots": additive(n_knots=2),
     "additive, one step": additive(steps=(2.0,), averaged=False),
-    "additive, squared hinge, one against the rest": additive(
-        loss=SQUARED_HINGE,
+    "additive, Huberized hinge, one against the rest": additive(
+        loss=HUBERIZED_HINGE,
         multiclass=OVR,
         steps=(0.3, 3.0),  # greater ones throw rounding up from step to step
     ),
@@ -127,7 +127,7 @@ FERNS: dict[str, Ferns] = {
     "ferns": ferns(),
     "ferns, one question": ferns(depth=1),
     "ferns, one step": ferns(steps=(2.0,), averaged=False),
-    "ferns, squared hinge, one against the rest": ferns(loss=SQUARED_HINGE, multiclass=OVR),
+    "ferns, Huberized hinge, one against the rest": ferns(loss=HUBERIZED_HINGE, multiclass=OVR),
 }
 PRIORS: dict[str, Prior] = {"prior": Prior(), "prior of the last label": Prior(reach=1)}
 WAVES: dict[str, Waves] = {"waves": Waves(n_waves=12), "waves, two": Waves(n_waves=2, seed=3)}

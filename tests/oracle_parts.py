@@ -18,10 +18,10 @@ FAINT = 0.01
 
 
 def loss_of(kind: int, margin: float) -> float:
-    """Return the loss at a margin; the squared hinge is Huber's, halved."""
+    """Return the loss at a margin; Huberized: linear beyond a violation of one."""
     if kind == losses.HINGE:
         return max(0.0, 1 - margin)
-    if kind == losses.SQUARED_HINGE:
+    if kind == losses.HUBERIZED_HINGE:
         return max(0.0, 1 - margin) ** 2 / 2 if margin > 0 else 0.5 - margin
     return float(np.logaddexp(0, -margin))
 
@@ -41,7 +41,7 @@ def push_at(kind: int, margin: float) -> float:
     """Return -d loss / d margin."""
     if kind == losses.HINGE:
         return 1.0 if margin < 1 else 0.0
-    if kind == losses.SQUARED_HINGE:
+    if kind == losses.HUBERIZED_HINGE:
         return float(np.clip(1 - margin, 0, 1))
     push = 1 / (1 + math.exp(min(margin, 700)))
     return push if push >= FAINT else 0.0

@@ -26,7 +26,7 @@ class AdditiveSVMClassifier(LocalClassifier):
         How many knots a curve has, spread evenly from -2.5 to 2.5 standard deviations about the
         mean; a quarter of them (9 of 33) where there are more than 256 features.
     loss
-        "logistic", "hinge" or "squared_hinge".
+        "logistic", "hinge" or "huberized_hinge": squared up to a violation of one, then linear.
     multiclass
         With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
         is the softmax's), or "ovr", one class against the rest.

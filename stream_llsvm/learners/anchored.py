@@ -58,7 +58,7 @@ class AnchorClassifier(LocalClassifier):
         Whether features are brought to mean 0 and variance 1, learned on the fly. If not, they
         should come near that: what lies far from 0 is learned slowly.
     loss
-        "logistic", "hinge" or "squared_hinge".
+        "logistic", "hinge" or "huberized_hinge": squared up to a violation of one, then linear.
     multiclass
         With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
         is the softmax's), or "ovr", one class against the rest.

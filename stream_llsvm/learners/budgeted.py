@@ -41,7 +41,8 @@ class BudgetedPegasosClassifier(LocalClassifier):
     t0
         Steps are 1 / (l2 (t + t0)). "auto" is 1 / l2, with which they begin at 1; Pegasos has 0.
     loss
-        "hinge", "squared_hinge" or "logistic", which makes a support vector of nearly every record.
+        "hinge", "huberized_hinge" (squared up to a violation of one, then linear) or "logistic",
+        which makes a support vector of nearly every record.
     multiclass
         With more than two classes: "ovr", one class against the rest, or "crammer_singer", all
         classes in one loss (for "logistic" that is the softmax's).

@@ -29,7 +29,7 @@ class CSVMClassifier(AnchorClassifier):
     standardize
         Whether features are brought to mean 0 and variance 1, learned on the fly.
     loss
-        "logistic", "hinge" or "squared_hinge".
+        "logistic", "hinge" or "huberized_hinge": squared up to a violation of one, then linear.
     multiclass
         With more than two classes: "crammer_singer", all classes in one loss, or "ovr".
     max_mb

@@ -28,7 +28,7 @@ class FernsClassifier(LocalClassifier):
     depth
         How many questions each asks: it has 2 to the power of that many cells.
     loss
-        "logistic", "hinge" or "squared_hinge".
+        "logistic", "hinge" or "huberized_hinge": squared up to a violation of one, then linear.
     multiclass
         With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
         is the softmax's), or "ovr", one class against the rest.

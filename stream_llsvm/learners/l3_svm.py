@@ -48,7 +48,7 @@ class L3SVMClassifier(LocalClassifier):
     sigma
         The RBF's width; has no meaning for a linear projection.
     loss
-        "logistic", "hinge" or "squared_hinge".
+        "logistic", "hinge" or "huberized_hinge": squared up to a violation of one, then linear.
     multiclass
         With more than two classes: "crammer_singer", all classes in one loss (for "logistic" that
         is the softmax's), or "ovr", one class against the rest, as the paper has it.

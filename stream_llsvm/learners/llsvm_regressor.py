@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.losses import HINGE, OVR
-from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
+from stream_llsvm.kernels.losses import HINGE, LOSSES_OF_NUMBERS, OVR
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.numbers import NumberLearner
@@ -100,7 +99,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         if step_size != "auto":
             self.step_size = number('step_size (if it is not "auto")', step_size, 1e-6, 1e3)
         self.l2 = number("l2", l2, 0.0, 1.0)
-        self.loss = choice("loss", loss, OF_NUMBERS)
+        self.loss = choice("loss", loss, LOSSES_OF_NUMBERS)
         self.epsilon: float | str = epsilon
         if epsilon != "auto":
             self.epsilon = number('epsilon (if it is not "auto")', epsilon, 0.0, 1e12)
@@ -128,7 +127,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
                 t0=1,
                 skip=1,
             ),
-            Numbers(loss=OF_NUMBERS[self.loss], epsilon=epsilon),
+            Numbers(loss=LOSSES_OF_NUMBERS[self.loss], epsilon=epsilon),
         )
 
     @property

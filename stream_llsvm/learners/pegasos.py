@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.losses import LOSSES_OF_PEGASOS
 from stream_llsvm.kernels.pegasos import state as kernel
-from stream_llsvm.kernels.pegasos.losses import OF_CLASSES
 from stream_llsvm.kernels.pegasos.run import run
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE, STATISTICS
 from stream_llsvm.learners.block import BlockModel
@@ -169,7 +169,7 @@ class PegasosClassifier(Pegasos, ScoringClassifier):
         Whether weights are brought back to the ball that the best ones must lie in: of radius
         1 / sqrt(lambda) for the hinge.
     loss
-        "hinge", "squared_hinge" or "logistic".
+        "hinge", "squared_hinge" (the plain square, whose push has no bound) or "logistic".
     t0
         Steps are 1 / (lambda (t + t0)): keeps the first ones short. Pegasos has 0.
     standardize
@@ -192,7 +192,7 @@ class PegasosClassifier(Pegasos, ScoringClassifier):
 
     """
 
-    _losses = OF_CLASSES
+    _losses = LOSSES_OF_PEGASOS
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
+from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS
 from stream_llsvm.learners.number_reasons import spread_of
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.learners.pegasos import Pegasos
@@ -52,7 +52,7 @@ class PegasosRegressor(Pegasos, NumberLearner):
 
     """
 
-    _losses = OF_NUMBERS
+    _losses = LOSSES_OF_NUMBERS
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"coding": coding, "loss": loss, "multiclass": multiclass, "standardize": standardize, **step}
     for coding, loss, multiclass, standardize, step in itertools.product(
         ["softmax", "inverse_distance"],
-        ["hinge", "squared_hinge", "logistic"],
+        ["hinge", "huberized_hinge", "logistic"],
         ["ovr", "crammer_singer"],
         [True, False],
         STEPS,
@@ -118,7 +118,7 @@ def test_each_option_matters(kind: type[AnchorClassifier]) -> None:
         {"l2": 0.01},
         {"standardize": False},
         {"loss": "hinge"},
-        {"loss": "squared_hinge"},
+        {"loss": "huberized_hinge"},
         {"multiclass": "ovr"},
     ):
         assert everything(taught(small(kind, **options), stream))[0] != plain, options

@@ -203,7 +203,7 @@ MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
             "gamma": 0.3,
             "l2": 1e-2,
             "t0": 0,
-            "loss": "squared_hinge",
+            "loss": "huberized_hinge",
             "multiclass": "crammer_singer",
         }.items()
     ),

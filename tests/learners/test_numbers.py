@@ -17,7 +17,7 @@ from river.datasets import synth
 from scipy import sparse
 
 from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor, load_model
-from stream_llsvm.kernels.pegasos.losses import OF_NUMBERS
+from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS
 from stream_llsvm.kernels.pegasos.run import run as run_pegasos
 from stream_llsvm.kernels.scaling import VARIANCE
 from stream_llsvm.learners.saving import from_payload
@@ -266,7 +266,7 @@ def test_memory_is_flat(kind: Any) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("loss", OF_NUMBERS)
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
 def test_it_learns_numbers(kind: Any, loss: str) -> None:
     """River's linear regression behind a scaler has 0.56 on this stream."""
     stream = datasets.TrumpApproval()

@@ -16,7 +16,7 @@ from river import checks, datasets, evaluate, metrics
 from scipy import sparse
 
 from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model
-from stream_llsvm.kernels.pegasos.losses import OF_CLASSES, OF_NUMBERS
+from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS, LOSSES_OF_PEGASOS
 from stream_llsvm.learners.saving import from_payload
 from stream_llsvm.model import file as model_file
 from tests.learners.support import records
@@ -93,7 +93,7 @@ def oracle(model: Any, X: Any, targets: Any, importance: Any) -> tuple[Any, list
     return w, scores
 
 
-@pytest.mark.parametrize("loss", [*OF_CLASSES, *OF_NUMBERS])
+@pytest.mark.parametrize("loss", [*LOSSES_OF_PEGASOS, *LOSSES_OF_NUMBERS])
 @pytest.mark.parametrize("batch_size", [1, 7])
 @pytest.mark.parametrize("projection", [True, False])
 def test_it_is_the_oracles(loss: str, batch_size: int, projection: bool) -> None:
@@ -103,18 +103,18 @@ def test_it_is_the_oracles(loss: str, batch_size: int, projection: bool) -> None
     X = rng.normal(size=(400, 4))
     y = X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=400)
     w = rng.integers(1, 3, 400).astype(float)
-    kind: Any = PegasosClassifier if loss in OF_CLASSES else PegasosRegressor
+    kind: Any = PegasosClassifier if loss in LOSSES_OF_PEGASOS else PegasosRegressor
     options = {"loss": loss, "batch_size": batch_size, "projection": projection}
     model = kind(standardize=False, l2=0.05, t0=3, **options)
-    targets = np.where(y > 0, 1.0, -1.0) if loss in OF_CLASSES else y
-    if loss in OF_CLASSES:
+    targets = np.where(y > 0, 1.0, -1.0) if loss in LOSSES_OF_PEGASOS else y
+    if loss in LOSSES_OF_PEGASOS:
         model._know(range(4), [-1, 1])
     scores = []
     for row, target, c in zip(X, targets, w, strict=True):
         x = dict(enumerate(row.tolist()))
         told = model._score_one(x)
         scores.append(0.0 if told is None else float(told[0]))
-        model.learn_one(x, int(target) if loss in OF_CLASSES else target, w=float(c))
+        model.learn_one(x, int(target) if loss in LOSSES_OF_PEGASOS else target, w=float(c))
     weights, wanted = oracle(model, X, targets, w)
     views = model._views()
     np.testing.assert_allclose(scores, wanted, rtol=1e-6, atol=1e-8)
@@ -320,7 +320,7 @@ def test_memory_is_flat() -> None:
     assert grown < 20_000
 
 
-@pytest.mark.parametrize("loss", OF_NUMBERS)
+@pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
 def test_it_learns_numbers(loss: str) -> None:
     """River's linear regression behind a scaler has 0.56 on this stream."""
     stream = datasets.TrumpApproval()
@@ -328,7 +328,7 @@ def test_it_learns_numbers(loss: str) -> None:
     assert score.get() < 0.5
 
 
-@pytest.mark.parametrize("loss", OF_CLASSES)
+@pytest.mark.parametrize("loss", LOSSES_OF_PEGASOS)
 def test_it_learns_classes(loss: str) -> None:
     for stream, least in ((datasets.Phishing(), 0.85), (datasets.ImageSegments(), 0.78)):
         model = PegasosClassifier(loss=loss)

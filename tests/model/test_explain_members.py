@@ -35,7 +35,7 @@ MODELS: dict[str, tuple[type[LocalClassifier], dict[str, Any]]] = {
     "memory": (MemoryClassifier, {}),
     "memory, plain distances": (MemoryClassifier, {"metric": None, "window": 40}),
     "ferns": (FernsClassifier, {}),
-    "ferns, squared hinge": (FernsClassifier, {"loss": "squared_hinge", "depth": 3}),
+    "ferns, Huberized hinge": (FernsClassifier, {"loss": "huberized_hinge", "depth": 3}),
     "local": (LocalSVMClassifier, {}),
     "local, linear": (LocalSVMClassifier, {"kernel": "linear"}),
     "local, linear, diagonal": (LocalSVMClassifier, {"kernel": "linear", "metric": "diagonal"}),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.dispatch import number_of
-from stream_llsvm.kernels.losses import CRAMMER_SINGER, OVR, SQUARED_HINGE
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, HUBERIZED_HINGE, OVR
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import ABSENT, BORN
 from stream_llsvm.kernels.sections import sections_of
@@ -39,7 +39,7 @@ from tests.oracle_state import close
 KINDS = {
     "sapl": member(),
     # Not the hinge: a new class stands exactly at its margin, where rounding decides what happens.
-    "ovr": member(loss=SQUARED_HINGE, multiclass=OVR),
+    "ovr": member(loss=HUBERIZED_HINGE, multiclass=OVR),
     "lcc": member(flat=True, common_share=0.0),
     "one step": member(steps=(1.093,), averaged=False, common_share=0.0),
 }

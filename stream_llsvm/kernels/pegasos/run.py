@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from stream_llsvm.kernels.compile import Array, entry, kernel
-from stream_llsvm.kernels.pegasos.losses import EPSILON_INSENSITIVE
+from stream_llsvm.kernels.losses import EPSILON_INSENSITIVE
 from stream_llsvm.kernels.pegasos.state import (
     BATCH,
     COLUMNS,

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
-from stream_llsvm.kernels.pegasos.losses import (
+from stream_llsvm.kernels.losses import (
     EPSILON_INSENSITIVE,
+    FARTHEST,
+    HINGE,
     curvature_of,
-    loss_at_0,
-    push_of,
+    margin_loss,
+    margin_push,
+    residual_loss,
+    residual_push,
 )
 from stream_llsvm.kernels.pegasos.state import (
     COLUMNS,
@@ -53,12 +57,23 @@ def energy_of(z: Array) -> float:
 
 
 @kernel
+def push_of(loss: int, score: Real, y: Real, epsilon: Real) -> Real:
+    """-d loss / d score. For classes y is -1 or +1, else the number to predict."""
+    if loss >= EPSILON_INSENSITIVE:
+        return residual_push(loss, y - score, epsilon)
+    return y * margin_push(loss, y * score)
+
+
+@kernel
 def note_loss(plan: Array, head: Array, y: Real) -> None:
-    """Follow the mean loss of a machine that knows nothing."""
-    if plan[LOSS] < EPSILON_INSENSITIVE:
-        head[LOSS_AT_0] = loss_at_0(plan[LOSS], 1.0, 0.0)
+    """Follow the mean loss of a machine that knows nothing: it bounds the weights of the best."""
+    loss = plan[LOSS]
+    if loss == HINGE:
+        head[LOSS_AT_0] = 0.5  # |w| <= 1 / sqrt(l2), which is tighter than what 1 would give
+    elif loss < EPSILON_INSENSITIVE:
+        head[LOSS_AT_0] = margin_loss(loss, 0.0)
     else:
-        told = loss_at_0(plan[LOSS], y, head[EPSILON])
+        told = residual_loss(loss, min(abs(y), FARTHEST), head[EPSILON])
         head[LOSS_AT_0] += (told - head[LOSS_AT_0]) / head[SEEN]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
 from stream_llsvm.kernels.linear import scores_of
-from stream_llsvm.kernels.pegasos.losses import EPSILON_INSENSITIVE, curvature_of, push_of
+from stream_llsvm.kernels.losses import EPSILON_INSENSITIVE, curvature_of, residual_push
 from stream_llsvm.kernels.run import SEEN as RECORDS
 from stream_llsvm.kernels.run import SharedState
 from stream_llsvm.kernels.scaling import (
@@ -207,7 +207,7 @@ def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
         any_push = False
         for r in range(m.rungs):
             rest = min(max(e.y - out[r], -e.farthest), e.farthest)
-            push[r] = push_of(loss, 0.0, rest, epsilon)
+            push[r] = residual_push(loss, rest, epsilon)
             eta = e.importance * settings[STEPS + r] / usual
             etas[r] = pace_of(loss, eta, energy, rest, push[r], epsilon)
             any_push |= push[r] != 0

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, HUBERIZED_HINGE, LOGISTIC, OVR
 from stream_llsvm.members.family.budget_svm import kernel
 from stream_llsvm.members.family.budget_svm.maintenance import REMOVAL
 from stream_llsvm.members.family.budget_svm.member import Budgeted
@@ -21,7 +21,7 @@ ANY: dict[str, dict[str, Any]] = {
     "removal": {"maintenance": REMOVAL},
     "one width": {"steps": (1.0,), "gamma": 0.2},
     "the paper's first steps": {"t0": 0.0, "l2": 1e-2},
-    "squared hinge": {"loss": SQUARED_HINGE},
+    "Huberized hinge": {"loss": HUBERIZED_HINGE},
     "logistic, all classes in one": {"loss": LOGISTIC, "multiclass": CRAMMER_SINGER},
     "a single vector": {"most": 1},
     "two vectors": {"most": 2},

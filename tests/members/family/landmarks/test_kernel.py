@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm.kernels.cells import STEPS
-from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, LOGISTIC, OVR, SQUARED_HINGE
+from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, HUBERIZED_HINGE, LOGISTIC, OVR
 from stream_llsvm.members.anchors.state import ZOOM
 from stream_llsvm.members.family.landmarks import kernel
 from stream_llsvm.members.family.landmarks.member import Landmarks
@@ -26,7 +26,7 @@ ANY: dict[str, dict[str, Any]] = {
     "components": {"n_landmarks": 3},
     "one step": {"steps": (2.0,), "averaged": False},
     "hinge, one against the rest": {"loss": HINGE, "multiclass": OVR},
-    "squared hinge, random": {"loss": SQUARED_HINGE, "choice": RANDOM},
+    "Huberized hinge, random": {"loss": HUBERIZED_HINGE, "choice": RANDOM},
     "one cluster": {"n_clusters": 1},
     "shrinking": {"l2": 3e-2},
 }
