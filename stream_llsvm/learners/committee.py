@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import cleandoc
 
 from stream_llsvm.kernels.plan import READS_METRIC
 from stream_llsvm.learners.base import LocalClassifier
@@ -36,12 +37,11 @@ class CommitteeClassifier(LocalClassifier):
     Parameters
     ----------
     members
-        What it is made of: "anchors", "additive", "memory", "ferns", "prior", "waves", "local",
-        "landmarks" or "pegasos", each with its size if that is to be another than usual (100
-        anchors, 33 knots, 2,000 records, 100 ferns, 32 labels, 128 waves, 2,000 records, 30
-        clusters, 200 support vectors), as in
-        "anchors:30". "anchors:1" is a linear machine, "local" a `LocalSVMClassifier`'s small SVMs,
-        which cost more than all others together, "landmarks" an `L3SVMClassifier`, "pegasos" a
+        What it is made of, each with its size if that is to be another than usual, as in
+        "anchors:30":
+        {kinds}.
+        "anchors:1" is a linear machine, "local" a `LocalSVMClassifier`'s small SVMs, which cost
+        more than all others together, "landmarks" an `L3SVMClassifier`, "pegasos" a
         `BudgetedPegasosClassifier`.
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
@@ -117,3 +117,9 @@ class CommitteeClassifier(LocalClassifier):
         kind = KINDS[name]
         number = int(size) if size.isdecimal() else size or kind.size
         return kind.make(whole(f"the size in {text!r}", number, kind.least, kind.most), self.seed)
+
+
+CommitteeClassifier.__doc__ = cleandoc(CommitteeClassifier.__doc__ or "").replace(
+    "{kinds}",
+    ",\n    ".join(f'"{kind.name}" ({kind.size:,} {kind.counts})' for kind in KINDS.values()),
+)
