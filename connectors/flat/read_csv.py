@@ -44,14 +44,15 @@ def read_csv(
     """
     begin, known = begin_of(data), Texts(*texts)
     for i in range(len(starts)):
-        odd[i] = _line(begin, starts[i], ends[i], delimiter, known, roles, values, spans, i)
+        odd[i] = _line(begin, starts[i], ends[i], delimiter, known, roles, values[i], spans[i])
 
 
 @part
 def _line(
     data: Begin, at: int, stop: int, delimiter: int, texts: Texts, roles: Array,
-    values: Array, spans: Array, row: int,
+    values: Array, spans: Array,
 ) -> int:  # fmt: skip
+    """Read a line into its row of values and of spans; return what is known of it."""
     if stop > at and byte(data, stop - 1) == 13:
         stop -= 1
     if stop == at or stop - at > _LONG:
@@ -68,17 +69,17 @@ def _line(
         role = roles[f]
         if role >= 0:
             if at == stop or byte(data, at) == delimiter:
-                values[row, role] = np.nan
+                values[role] = np.nan
                 continue
             begin = at
-            values[row, role], at = number(data, at, stop, False, texts.point)
+            values[role], at = number(data, at, stop, False, texts.point)
             while 0 <= at < stop and byte(data, at) == 32:
                 at += 1
             if at < 0 or (at < stop and byte(data, at) != delimiter):
                 at = begin
                 while at < stop and byte(data, at) != delimiter:
                     at += 1
-                values[row, role], known_word = text_value(data, begin, at, texts)
+                values[role], known_word = text_value(data, begin, at, texts)
                 if not known_word:
                     return ODD
             continue
@@ -91,7 +92,7 @@ def _line(
                 known = WIDE
             at += 1
         if role == LABEL:
-            spans[row, 0], spans[row, 1] = begin, at
+            spans[0], spans[1] = begin, at
         elif role == KEY:
-            spans[row, 2], spans[row, 3] = begin, at
+            spans[2], spans[3] = begin, at
     return known if at == stop else ODD

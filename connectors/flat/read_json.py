@@ -6,6 +6,8 @@ names, text that is neither a number nor missing, anything nested, escapes, what
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stream_llsvm.connectors.flat.compile import Array, Begin, entry, part
@@ -18,6 +20,14 @@ _QUOTE, _BACKSLASH, _COMMA, _COLON, _POINT = 34, 92, 44, 58, 46
 _NULL = np.frombuffer(b"null", dtype=np.uint8)
 _TRUE = np.frombuffer(b"true", dtype=np.uint8)
 _FALSE = np.frombuffer(b"false", dtype=np.uint8)
+
+
+class _Fields(NamedTuple):
+    """The fields that are expected: where their names begin and end, and what each is."""
+
+    names: Begin
+    name_ends: Array
+    roles: Array
 
 
 @entry
@@ -45,20 +55,19 @@ def read_json(
         (n,), what is known of each record.
 
     """
-    begin, named, known = begin_of(data), begin_of(names), Texts(*texts)
+    begin, known = begin_of(data), Texts(*texts)
+    fields = _Fields(begin_of(names), name_ends, roles)
     for i in range(len(starts)):
-        odd[i] = _record(
-            begin, starts[i], ends[i], named, name_ends, known, roles, values, spans, i
-        )
+        odd[i] = _record(begin, starts[i], ends[i], fields, known, values[i], spans[i])
 
 
 @part
 def _record(
-    data: Begin, at: int, stop: int, names: Begin, name_ends: Array, texts: Texts,
-    roles: Array, values: Array, spans: Array, row: int,
-) -> int:  # fmt: skip
-    known = READ
-    named = len(name_ends) > 0
+    data: Begin, at: int, stop: int, expected: _Fields, texts: Texts, values: Array, spans: Array
+) -> int:
+    """Read a record into its row of values and of spans; return what is known of it."""
+    known, roles = READ, expected.roles
+    named = len(expected.name_ends) > 0
     at = _blank(data, at, stop)
     if at == stop or byte(data, at) != (123 if named else 91):  # { or [
         return ODD
@@ -79,7 +88,7 @@ def _record(
             else:
                 return ODD
         if named:
-            after = _named(data, at, stop, names, name_ends, f)
+            after = _named(data, at, stop, expected, f)
             if after < 0:
                 if role in (LABEL, KEY):
                     at = before
@@ -90,7 +99,7 @@ def _record(
             return ODD
         begun = True
         if role >= 0:
-            values[row, role], at = _feature(data, at, stop, texts)
+            values[role], at = _feature(data, at, stop, texts)
         else:
             begin = at
             at = _scalar(data, at, stop)
@@ -104,7 +113,7 @@ def _record(
                     return ODD
             else:
                 which = 0 if role == LABEL else 2
-                spans[row, which], spans[row, which + 1] = begin, at
+                spans[which], spans[which + 1] = begin, at
         if at < 0:
             return ODD
     at = _blank(data, at, stop)
@@ -125,14 +134,15 @@ def _blank(data: Begin, at: int, stop: int) -> int:
 
 
 @part
-def _named(data: Begin, at: int, stop: int, names: Begin, name_ends: Array, field: int) -> int:
+def _named(data: Begin, at: int, stop: int, expected: _Fields, field: int) -> int:
     """Return where a field's value begins; -1 if it is another field."""
-    begin = name_ends[field - 1] if field else 0
-    size = name_ends[field] - begin
+    ends = expected.name_ends
+    begin = ends[field - 1] if field else 0
+    size = ends[field] - begin
     if at + size + 2 > stop or byte(data, at) != _QUOTE or byte(data, at + 1 + size) != _QUOTE:
         return -1
     for k in range(size):
-        if byte(data, at + 1 + k) != byte(names, begin + k):
+        if byte(data, at + 1 + k) != byte(expected.names, begin + k):
             return -1
     at = _blank(data, at + size + 2, stop)
     if at == stop or byte(data, at) != _COLON:

@@ -121,9 +121,9 @@ class Scores:
         self._make_room(int(max(truth.max(), predicted.max())) + 1)
         self._counts = self.class_counts()
         n = tally(
-            truth, predicted, np.ascontiguousarray(p_truth), self.n, self._last, FADE,
-            self._counts, self.confusion, self._sums, self._fading,
-            self._recent, self._recent_hits,
+            (truth, predicted, np.ascontiguousarray(p_truth)), self.n, self._last, FADE,
+            (self._counts, self.confusion), (self._sums, self._fading),
+            (self._recent, self._recent_hits),
         )  # fmt: skip
         faded = FADE**n
         self._faded = faded * self._faded + (1 - faded) / (1 - FADE)

@@ -25,18 +25,13 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 @_compiled
 def tally(
-    truth: NDArray[Any],
-    predicted: NDArray[Any],
-    p_truth: NDArray[Any],
+    block: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
     begun: int,
     last: int,
     fade: float,
-    counts: NDArray[Any],
-    confusion: NDArray[Any],
-    sums: NDArray[Any],
-    fading: NDArray[Any],
-    recent: NDArray[Any],
-    recent_hits: NDArray[Any],
+    classes: tuple[NDArray[Any], NDArray[Any]],
+    totals: tuple[NDArray[Any], NDArray[Any]],
+    rings: tuple[NDArray[Any], NDArray[Any]],
 ) -> int:
     """Count a block of records, by a compiled loop; return how many of them were scored.
 
@@ -44,20 +39,22 @@ def tally(
 
     Parameters
     ----------
-    truth, predicted, p_truth
+    block
         Each record's class, the predicted one (-1: none), and the probability of the truth.
     begun, last
         How many records were scored before, and the class of the last one.
     fade
         What a record still counts when another has come.
-    counts, confusion
+    classes
         How many of each class there were, and of each pair of class and answer; updated.
-    sums, fading
-        Of each kind, over all records and fading; updated.
-    recent, recent_hits
-        Rings of the last records: class and answer, and each kind; updated.
+    totals
+        Sums of each kind, over all records and fading; updated.
+    rings
+        Of the last records: class and answer, and each kind; updated.
 
     """
+    truth, predicted, p_truth = block
+    (counts, confusion), (sums, fading), (recent, recent_hits) = classes, totals, rings
     window = recent.shape[1]
     majority = counts.argmax() if last >= 0 else -1
     scored = 0
