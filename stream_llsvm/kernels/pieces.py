@@ -16,15 +16,8 @@ from stream_llsvm.kernels.piece_loops import PIECE, take_whole_pieces
 @kernel
 def take_pieces(x: Array, packed: Array, places: Array) -> int:
     """Copy the pieces of x that are not all zero, and say where each begins; returns how many."""
-    return take_rest(x, take_whole_pieces(x, packed, places), packed, places)
-
-
-@kernel
-def take_rest(x: Array, n: int, packed: Array, places: Array) -> int:
-    """Add what is left of x behind its whole pieces, of which n have been taken.
-
-    The last piece ends where x does: what of it is in the piece before counts as zero.
-    """
+    n = take_whole_pieces(x, packed, places)
+    # The last piece ends where x does: what of it is in the piece before counts as zero.
     begin, live = x.size // PIECE * PIECE, 0
     for i in range(begin, x.size):
         live |= x[i] != 0

@@ -24,7 +24,6 @@ from stream_llsvm.kernels.mixer import (
     mix,
 )
 from stream_llsvm.kernels.pending import ENTRY, digest_of, find, is_young, keep, release
-from stream_llsvm.kernels.piece_scaling import scale_into_pieces
 from stream_llsvm.kernels.pieces import take_pieces
 from stream_llsvm.kernels.plan import (
     ALL_STAGES,
@@ -201,14 +200,11 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
         if dense and not laid_out:
             settled = put_side_by_side(statistics[: b - a], scales)
             laid_out = True
-        at_once = settled and standardize and pieces.size > 0
-        if at_once and not scored:
-            pieces[q] = scale_into_pieces(scales, values[a:b], z[a:b], packed[q], pieces_begin[q])
-        elif settled and not scored:
+        if settled and not scored:
             scale_settled(scales, standardize, values[a:b], z[a:b])
         elif not scored:
             scale_row(statistics, standardize, values[a:b], columns[a:b], z[a:b])
-        if pieces.size > 0 and not at_once and not scored:
+        if pieces.size > 0 and not scored:
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if m.learn_scales == 1 and labels[q] >= 0:
             counters[SEEN] += 1

@@ -7,7 +7,6 @@ from typing import Annotated, NamedTuple
 from stream_llsvm.kernels.compile import Array
 from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.sections import scratch, state
-from stream_llsvm.kernels.side_by_side import MOST, ROWS
 
 # Settings, one number each; the rungs' step sizes follow.
 (
@@ -93,6 +92,4 @@ class AnchorState(NamedTuple):
     all_distances: Annotated[Array, scratch("f4", "packed_rows", "reach")]
     by_machine: Annotated[Array, scratch("i8", 2, ("packed_rows", "reach"))]
     machine_ends: Annotated[Array, scratch("i8", "machines")]
-    beside: Annotated[Array, scratch("f4", ("anchors", ROWS))]
-    least_beside: Annotated[Array, scratch("f4", 2, (MOST, ROWS))]
     offset: Annotated[Array, scratch("f4", "width")]

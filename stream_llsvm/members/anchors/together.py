@@ -14,10 +14,9 @@ from stream_llsvm.kernels.chunk import Chunk
 from stream_llsvm.kernels.compile import Array, kernel, member_kernel
 from stream_llsvm.kernels.piece_loops import AT_ONCE, PIECE, scores_of_pieces
 from stream_llsvm.kernels.sections import views
-from stream_llsvm.kernels.side_by_side import MOST, ROWS, smallest_side_by_side
 from stream_llsvm.kernels.vectors import square_of
 from stream_llsvm.kernels.views import flat
-from stream_llsvm.members.anchors.codes import distances_of, encode, nearest_of_many
+from stream_llsvm.members.anchors.codes import encode, nearest_of_many
 from stream_llsvm.members.anchors.machines import heights_of
 from stream_llsvm.members.anchors.state import (
     COMMON_SHARE,
@@ -38,10 +37,8 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
     k = min(m.neighbours, born)
     reach = k + m.machines - m.anchors
     products_of_all(m.positions[:born], chunk, m.all_products)
-    if k > MOST:
+    if k > 0:
         nearest_of_each(m, chunk, born, k)
-    elif k > 0:
-        nearest_of_all(m, chunk, born, k)
     for q in range(chunk.labels.size):
         if k > 0:
             distance = m.all_distances[q, :k]
@@ -72,27 +69,8 @@ def products_of_all(positions: Array, chunk: Chunk, products: Array) -> None:
 
 
 @kernel
-def nearest_of_all(m: AnchorState, chunk: Chunk, born: int, k: int) -> None:
-    """Find the k anchors nearest to each row, sixteen rows side by side."""
-    own, beside, least = m.distances, m.beside[: born * ROWS], m.least_beside
-    for begin in range(0, chunk.labels.size, ROWS):
-        rows = min(ROWS, chunk.labels.size - begin)
-        for i in range(rows):
-            q = begin + i
-            x_norm = square_of(chunk.packed[q, : chunk.pieces[q] * PIECE])
-            distances_of(m.all_products[q], m.facts, born, x_norm, own)
-            for j in range(born):
-                beside[j * ROWS + i] = own[j]
-        smallest_side_by_side(beside, least[0], least[1])
-        for i in range(rows):
-            for p in range(k):
-                m.all_near[begin + i, p] = int(least[0, p * ROWS + i])
-                m.all_distances[begin + i, p] = least[1, p * ROWS + i]
-
-
-@kernel
 def nearest_of_each(m: AnchorState, chunk: Chunk, born: int, k: int) -> None:
-    """Find the k anchors nearest to each row, of which there are more than fit side by side."""
+    """Find the k anchors nearest to each row."""
     along = m.shares[0]
     for q in range(chunk.labels.size):
         x_norm = square_of(chunk.packed[q, : chunk.pieces[q] * PIECE])
