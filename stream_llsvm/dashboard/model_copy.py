@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from river import base
 
-from stream_llsvm.connectors.base import Batch
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.save import copied as copied_payload
@@ -108,23 +107,12 @@ def replayed(
         done, end = 0, one.before + len(one.batch)
         while left and left[0] <= end:
             i = left.pop(0) - one.before - 1
-            _learn(learner, one.batch, done, i)
+            learner.take(one.part(done, i).batch)
             yield one.recent(i)
             done = i
         if not left:
             return
-        _learn(learner, one.batch, done, len(one.batch))
-
-
-def _learn(learner: Learner, batch: Batch, first: int, end: int) -> None:
-    """Predict and learn records as an engine does."""
-    labels = batch.labels[first:end]
-    if not labels:
-        return
-    if batch.names is not None and batch.values is not None:
-        learner.block(batch.names, batch.values[first:end], labels)
-    else:
-        learner.records((batch.records or [])[first:end], labels)
+        learner.take(one.part(done, len(one.batch)).batch)
 
 
 class NothingLearnedError(Exception):

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to, greatest
 from stream_llsvm.kernels.plan import FIRST_EXPERT, OWN_EXPERTS
@@ -33,6 +35,14 @@ Z_CLIP = 4.0
 LARGEST_TRUST = 50.0
 #: How far a logit counts at most below the largest: none of the exponentials is 0.
 FARTHEST_BEHIND = -600.0
+#: An expert whose scores are all 0 divides by this.
+LEAST_RMS = 1e-6
+
+
+def rms_of(mixer: Array) -> Array:
+    """Return what each expert's scores are divided by, for Python: `mix` does it itself."""
+    rms: Array = np.sqrt(mixer[POWER]) + LEAST_RMS
+    return rms
 
 
 @kernel
@@ -65,7 +75,7 @@ def mix(mixer: Array, scores: Array, z: Array, squares: Array, proba: Array) -> 
     proba[:] = 0
     experts, classes = z.shape
     for e in range(experts):
-        squares[e] = normalised(scores[e], math.sqrt(mixer[POWER, e]) + 1e-6, z[e])
+        squares[e] = normalised(scores[e], math.sqrt(mixer[POWER, e]) + LEAST_RMS, z[e])
         for c in range(classes):
             proba[c] += mixer[TRUST, e] * z[e, c]
     best = 0

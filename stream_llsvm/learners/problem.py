@@ -63,7 +63,7 @@ def problem_at(
     z, seen = _scaled(memory, features, names, matrix)
     codes = _codes_at(member, seen, _anchors_of(views, width), float(views["running"][SPREAD]))
     born = codes.n_anchors
-    raw = views["raw_scale"][0] * views["weights"][:born, 0, 0].astype(np.float64)
+    raw = member.plain_weights(views, slice(born))[:, 0, 0]
     if raw.shape[-1] == 0:
         raw = np.zeros((*raw.shape[:-1], width))
     biases = views["biases"][:born, 0, 0].astype(np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
-from stream_llsvm.kernels.mixer import ALONE, AWAKE, POWER
+from stream_llsvm.kernels.mixer import ALONE, AWAKE, rms_of
 from stream_llsvm.model.explain import mixed, units
 from stream_llsvm.model.state import ModelState
 
@@ -95,7 +95,7 @@ def _own_strength(memory: ModelState, member: int) -> Array:
     """Return what the member's own mixer, that of its experts alone, multiplies scores with."""
     row, mixer = memory.plan[1 + member], memory.views(0)["mixer"]
     own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
-    return np.asarray(mixer[ALONE, own] / (np.sqrt(mixer[POWER, own]) + 1e-6))
+    return np.asarray(mixer[ALONE, own] / rms_of(mixer)[own])
 
 
 def _by_class(memory: ModelState, heights: Array) -> Array:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
-from stream_llsvm.kernels.mixer import AWAKE, POWER, TRUST, Z_CLIP
+from stream_llsvm.kernels.mixer import AWAKE, TRUST, Z_CLIP, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, MEAN
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.features import ABSENT, Row
@@ -166,7 +166,7 @@ def _votes(memory: ModelState, n: int, code: int) -> Array:
     """Return what each expert adds to a class's score of the rows that were run last."""
     model = memory.views(0)
     scores = model["scores"][0, :n].astype(np.float64)
-    rms = np.sqrt(model["mixer"][POWER]) + 1e-6
+    rms = rms_of(model["mixer"])
     if memory.n_classes == 1:
         return np.zeros(scores.shape[:2], dtype=np.float64)
     if memory.n_classes == 2:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
-from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, POWER, TRUST, WORTH
+from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, TRUST, WORTH, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_MOST, Z_STRAIGHT
 from stream_llsvm.model.state import ModelState
 
@@ -173,7 +173,7 @@ def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
 def _strength(memory: ModelState, scores: Array) -> Array:
     """Return what the mixer multiplies each expert's score of each class with."""
     model = memory.views(0)
-    rms = np.sqrt(model["mixer"][POWER]) + 1e-6
+    rms = rms_of(model["mixer"])
     if scores.shape[1] == 1:
         unclipped = scores / 2 * np.array([-1.0, 1.0])[: memory.n_classes] / rms[:, None]
     else:
@@ -265,7 +265,7 @@ def anchors_of(
     """List the anchors of the member of this number, in the user's units."""
     model, n = memory.views(0), len(names)
     own = _experts_of(memory, which)
-    trust = (model["mixer"][TRUST] / (np.sqrt(model["mixer"][POWER]) + 1e-6))[own]
+    trust = (model["mixer"][TRUST] / rms_of(model["mixer"]))[own]
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
     centre, scale = units(memory, n)
     found = []

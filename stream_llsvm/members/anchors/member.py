@@ -212,18 +212,28 @@ class Anchors(Stepping):
         biases = np.einsum("j,j...->...", code, views["biases"][near].astype(np.float64))
         return Parts(weights * z, weights, by_expert(biases))
 
-    def _machines(self, views: Views, which: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return (machines, copies, rungs, columns, width): plain weights, no scales."""
-        parts = views["weights"][which].astype(np.float64)
-        weights = np.zeros_like(parts)
-        weights[:, 0] = parts[:, 0] * views["raw_scale"][None, :, None, None]
+    def plain_weights(
+        self, views: Views, which: slice | NDArray[np.int64] = slice(None)
+    ) -> NDArray[np.float64]:
+        """Return (machines, copies, rungs, columns, width): weights without their scales.
+
+        A flat member has none, and a width of 0.
+        """
+        held = views["weights"][which].astype(np.float64)
+        weights = np.zeros_like(held)
+        weights[:, 0] = held[:, 0] * views["raw_scale"][None, :, None, None]
         if self.averaged:
             keep = views["keep"][which].astype(np.float64)[:, :, None, None]
             gain = views["gain"][which].astype(np.float64)[:, None, None, None]
-            weights[:, 1] = keep * parts[:, 0] + gain * parts[:, 1]
-        if self.flat:
-            weights = np.zeros((*weights.shape[:-1], views["positions"].shape[-1]))
+            weights[:, 1] = keep * held[:, 0] + gain * held[:, 1]
         return weights
+
+    def _machines(self, views: Views, which: slice | NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return plain weights of as many features as the model has, all 0 if it is flat."""
+        weights = self.plain_weights(views, which)
+        return (
+            np.zeros((*weights.shape[:-1], views["positions"].shape[-1])) if self.flat else weights
+        )
 
     def anchors(
         self, views: Views

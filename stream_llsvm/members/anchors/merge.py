@@ -94,13 +94,7 @@ def merge(member: Anchors, parts: Sequence[Part], out: dict[str, Array]) -> None
 def _weights_and_biases(member: Anchors, part: Part) -> tuple[Array, Array]:
     """Return plain weights and biases in the merged model's scales, (machines, copies, ...)."""
     views = part.views
-    held = views["weights"].astype(np.float64)
-    weights = np.zeros_like(held)
-    weights[:, 0] = held[:, 0] * views["raw_scale"][None, :, None, None]
-    if member.averaged:
-        keep = views["keep"].astype(np.float64)[:, :, None, None]
-        gain = views["gain"].astype(np.float64)[:, None, None, None]
-        weights[:, 1] = keep * held[:, 0] + gain * held[:, 1]
+    weights = member.plain_weights(views)
     biases = views["biases"].astype(np.float64)
     if not member.flat and not part.rescale.is_none:
         biases = biases + weights @ part.rescale.offset
