@@ -181,7 +181,7 @@ def sections_of(model: Any) -> list[Any]:
         view
         for row, places in enumerate(memory._places)
         for section, view in memory.views(row).items()
-        if places[section][4] == "state"
+        if places[section].where == "state"
     ]
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from stream_llsvm.members.interface import Member
 from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.room import BoundedModel
-from stream_llsvm.model.state import UNBOUNDED, Foretold, ModelState
+from stream_llsvm.model.state import UNBOUNDED, ModelState
 from stream_llsvm.options import flag, whole
 from stream_llsvm.records.features import FeatureSpace, Row
 from stream_llsvm.records.labels import LabelSpace

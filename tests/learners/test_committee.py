@@ -39,7 +39,7 @@ def test_a_member_learns_what_it_would_learn_alone(which: int) -> None:
     assert together._state is not None and alone._state is not None
     expected = alone._state.views(1)
     for name, view in together._state.views(1 + which).items():
-        if alone._state._places[1][name][4] == "state":
+        if alone._state._places[1][name].where == "state":
             assert np.array_equal(view, expected[name]), name
 
 

@@ -213,7 +213,7 @@ def test_a_member_learns_what_it_would_learn_alone(kind: str) -> None:
     assert together._state is not None and alone._state is not None
     expected = alone._state.views(1)
     for section, view in together._state.views(2).items():
-        if alone._state._places[1][section][4] == "state":
+        if alone._state._places[1][section].where == "state":
             assert np.array_equal(view, expected[section]), section
 
 
