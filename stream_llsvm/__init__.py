@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.lcc import LCCClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
     from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
+    from stream_llsvm.learners.load import load_model
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
     from stream_llsvm.learners.neighbours import MemoryClassifier
     from stream_llsvm.learners.pegasos import PegasosClassifier
     from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
     from stream_llsvm.learners.sapl import SAPLClassifier
-    from stream_llsvm.learners.saving import load_model
     from stream_llsvm.model.explain import Anchor, Explanation, MemberReport, Voter
     from stream_llsvm.model.feature_warnings import FeaturesLeftOutWarning, UnknownFeatureWarning
     from stream_llsvm.model.file import ModelFileError
@@ -79,7 +79,7 @@ _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "OnlineNystroem": "feature_maps.nystroem",
     "UnknownFeatureWarning": "model.feature_warnings",
     "Voter": "model.explain",
-    "load_model": "learners.saving",
+    "load_model": "learners.load",
 }
 
 

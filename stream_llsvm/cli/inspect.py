@@ -221,7 +221,7 @@ def _why(path: Path, error: BaseException) -> str:
 
 def _read(path: Path, skipped: list[str]) -> Saved:
     from stream_llsvm.engine.resume import contents_of
-    from stream_llsvm.learners.saving import from_payload
+    from stream_llsvm.learners.load import from_payload
     from stream_llsvm.model.file import read
 
     payload: dict[str, Any] = read(path)

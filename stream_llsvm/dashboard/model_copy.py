@@ -19,7 +19,7 @@ from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.save import copied as copied_payload
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 
 if TYPE_CHECKING:
     from stream_llsvm.dashboard.monitor import Monitor

@@ -13,7 +13,7 @@ from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.save import outputs, saved
 from stream_llsvm.engine.validation import MOST, counter, number, part, plain, require
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from inspect import cleandoc
 from typing import Any
 
-from stream_llsvm.feature_maps.saving import to_plain
+from stream_llsvm.feature_maps.plain import to_plain
 from stream_llsvm.feature_maps.space import MappedSpace
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier

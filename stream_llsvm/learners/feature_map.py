@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from stream_llsvm.feature_maps.base import FeatureMap
-from stream_llsvm.feature_maps.saving import MAPS, from_plain
+from stream_llsvm.feature_maps.plain import MAPS, from_plain
 from stream_llsvm.feature_maps.space import PHI, is_mapped
 from stream_llsvm.model.explain import Explanation
 from stream_llsvm.records.values import as_number

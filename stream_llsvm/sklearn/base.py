@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from stream_llsvm.learners.load import load_model
 from stream_llsvm.learners.registry import learner
-from stream_llsvm.learners.saving import load_model
 from stream_llsvm.model.explain import Explanation
 from stream_llsvm.model.file import ModelFileError, read, write
 from stream_llsvm.options import whole

@@ -12,7 +12,7 @@ from stream_llsvm.connectors.base import Batch
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 
 
 class Run:

@@ -23,7 +23,7 @@ from stream_llsvm import (
     load_model,
 )
 from stream_llsvm.feature_maps.space import MappedSpace
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.reference import objective, problem_of
 from tests.learners.support import everything

@@ -17,7 +17,7 @@ from stream_llsvm import CommitteeClassifier, SAPLClassifier, load_model
 from stream_llsvm.kernels.mixer import EFFORT, POWER, TRUST
 from stream_llsvm.kernels.run import MIXED, WAITING
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.model.file import ModelFileError
 from tests.learners.support import everything
 from tests.oracle_mixer import Mixer

@@ -14,7 +14,7 @@ from stream_llsvm.kernels.run import MIXED, TAUGHT
 from stream_llsvm.kernels.run import SEEN as RECORDS
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, VARIANCE
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.additive import kernel as additive
 from stream_llsvm.members.anchors.state import MASS, SEEN, SHARPNESS, STEPS, VISITS
 from stream_llsvm.members.ferns import kernel as ferns

@@ -23,7 +23,7 @@ from stream_llsvm import (
 )
 from stream_llsvm.kernels.mixer import AWAKE
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.family.budget_svm import kernel as budget
 from stream_llsvm.members.family.landmarks import kernel as landmarks
 from stream_llsvm.members.family.local_svm import kernel as local

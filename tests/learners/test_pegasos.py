@@ -17,7 +17,7 @@ from scipy import sparse
 
 from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model
 from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS, LOSSES_OF_PEGASOS
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.model import file as model_file
 from tests.learners.support import records
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from stream_llsvm import CommitteeClassifier, ModelFileError, load_model
 from stream_llsvm.kernels.mixer import AWAKE
 from stream_llsvm.kernels.scaling import CENTRE, INVERSE
-from stream_llsvm.learners.saving import from_payload
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.registry import KINDS, Kind
 from tests.learners.support import accuracy, everything, records, sound, taught
 from tests.learners.test_hostile_state import changed
