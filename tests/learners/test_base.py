@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import tracemalloc
 from collections.abc import Hashable
 from typing import Any
@@ -348,7 +347,7 @@ def test_an_interrupted_lesson_leaves_no_label_behind(
     model._state._ready = where == "run"  # else as in a new process, which compiles or loads
 
     def interrupted(*arguments: Any) -> None:
-        signal.raise_signal(signal.SIGINT)
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(model_state, where, interrupted)
