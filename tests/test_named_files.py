@@ -13,7 +13,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "stream_llsvm"
 HOUSE = ROOT / "docs" / "ARCHITECTURE.md"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "benchmarks/RESULTS.md"]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "benchmarks/RESULTS.md"]
+PAGES += [ROOT / name for name in ("pyproject.toml", "Makefile", "Dockerfile")]
 SOURCES = ("stream_llsvm", "connectors", "benchmarks", "examples", "tools")
 
 
