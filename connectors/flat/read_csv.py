@@ -6,6 +6,8 @@ for one or for a missing value, and the text of the fields that are no features.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stream_llsvm.connectors.flat.compile import Array, Begin, entry, part
@@ -15,6 +17,13 @@ from stream_llsvm.connectors.flat.parse_text import Plain, Texts, text_value
 from stream_llsvm.connectors.flat.pointers import begin_of, byte
 
 _LONG = 100_000  # Python's csv refuses longer fields
+
+
+class _Fields(NamedTuple):
+    """What stands between fields, and what each is."""
+
+    delimiter: int
+    roles: Array
 
 
 @entry
@@ -42,17 +51,18 @@ def read_csv(
         (n,), what is known of each line.
 
     """
-    begin, known = begin_of(data), Texts(*texts)
+    begin, known, fields = begin_of(data), Texts(*texts), _Fields(delimiter, roles)
     for i in range(len(starts)):
-        odd[i] = _line(begin, starts[i], ends[i], delimiter, known, roles, values[i], spans[i])
+        odd[i] = _line(begin, starts[i], ends[i], fields, known, values, spans, i)
 
 
 @part
 def _line(
-    data: Begin, at: int, stop: int, delimiter: int, texts: Texts, roles: Array,
-    values: Array, spans: Array,
+    data: Begin, at: int, stop: int, expected: _Fields, texts: Texts,
+    values: Array, spans: Array, row: int,
 ) -> int:  # fmt: skip
     """Read a line into its row of values and of spans; return what is known of it."""
+    delimiter, roles = expected
     if stop > at and byte(data, stop - 1) == 13:
         stop -= 1
     if stop == at or stop - at > _LONG:
@@ -69,17 +79,17 @@ def _line(
         role = roles[f]
         if role >= 0:
             if at == stop or byte(data, at) == delimiter:
-                values[role] = np.nan
+                values[row, role] = np.nan
                 continue
             begin = at
-            values[role], at = number(data, at, stop, False, texts.point)
+            values[row, role], at = number(data, at, stop, False, texts.point)
             while 0 <= at < stop and byte(data, at) == 32:
                 at += 1
             if at < 0 or (at < stop and byte(data, at) != delimiter):
                 at = begin
                 while at < stop and byte(data, at) != delimiter:
                     at += 1
-                values[role], known_word = text_value(data, begin, at, texts)
+                values[row, role], known_word = text_value(data, begin, at, texts)
                 if not known_word:
                     return ODD
             continue
@@ -92,7 +102,7 @@ def _line(
                 known = WIDE
             at += 1
         if role == LABEL:
-            spans[0], spans[1] = begin, at
+            spans[row, 0], spans[row, 1] = begin, at
         elif role == KEY:
-            spans[2], spans[3] = begin, at
+            spans[row, 2], spans[row, 3] = begin, at
     return known if at == stop else ODD

@@ -58,13 +58,14 @@ def read_json(
     begin, known = begin_of(data), Texts(*texts)
     fields = _Fields(begin_of(names), name_ends, roles)
     for i in range(len(starts)):
-        odd[i] = _record(begin, starts[i], ends[i], fields, known, values[i], spans[i])
+        odd[i] = _record(begin, starts[i], ends[i], fields, known, values, spans, i)
 
 
 @part
 def _record(
-    data: Begin, at: int, stop: int, expected: _Fields, texts: Texts, values: Array, spans: Array
-) -> int:
+    data: Begin, at: int, stop: int, expected: _Fields, texts: Texts,
+    values: Array, spans: Array, row: int,
+) -> int:  # fmt: skip
     """Read a record into its row of values and of spans; return what is known of it."""
     known, roles = READ, expected.roles
     named = len(expected.name_ends) > 0
@@ -99,7 +100,7 @@ def _record(
             return ODD
         begun = True
         if role >= 0:
-            values[role], at = _feature(data, at, stop, texts)
+            values[row, role], at = _feature(data, at, stop, texts)
         else:
             begin = at
             at = _scalar(data, at, stop)
@@ -113,7 +114,7 @@ def _record(
                     return ODD
             else:
                 which = 0 if role == LABEL else 2
-                spans[which], spans[which + 1] = begin, at
+                spans[row, which], spans[row, which + 1] = begin, at
         if at < 0:
             return ODD
     at = _blank(data, at, stop)
