@@ -148,9 +148,9 @@ class GrowingModel(BoundedModel):
         spaces = self._features.renamed(features), LabelSpace(labels)
         if len(spaces[0]) != len(features) or len(spaces[1]) != len(labels):
             raise ModelFileError("the model file names a feature or a label twice")
+        if (state is None) != (len(labels) == 0):
+            raise ModelFileError("the model file has labels without a state, or a state without")
         if state is not None:
-            if len(labels) == 0:
-                raise ModelFileError("the model file's state knows no label")
             width = payload["width"]
             if not len(features) <= width <= 2 * len(features) + _MOST_ROOM:
                 raise ModelFileError("the model file's width does not fit its features")

@@ -260,5 +260,8 @@ def test_a_state_for_no_labels_at_all(path: Path) -> None:
         if labels:
             assert load_model(path).predict_one({"f0": 1.0}) in labels
         else:
-            with pytest.raises(ModelFileError):
+            with pytest.raises(ModelFileError, match="labels without a state, or a state without"):
                 load_model(path)
+    model_file.write(path, dict(model._payload()) | {"state": None})
+    with pytest.raises(ModelFileError, match="labels without a state"):
+        load_model(path)
