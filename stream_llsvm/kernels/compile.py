@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.cache import kept
-from stream_llsvm.kernels.part_compiler import PartCompiler
+from stream_llsvm.kernels.part_compiler import OutlinedPartCompiler, PartCompiler
 
 #: What kernels take: float32, float64 or int64, as each says.
 Array = NDArray[Any]
@@ -65,6 +65,13 @@ def inlined(function: Callable[..., Any]) -> Any:
     """
     options = _OPTIONS | _NO_WRAPPERS | {"forceinline": True}
     return njit(pipeline_class=PartCompiler, **options)(function)
+
+
+def outlined(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that is never inlined, for what runs rarely: callers compile faster."""
+    # Said, since what an inlined function calls would else be inlined, too.
+    options = _OPTIONS | _NO_WRAPPERS | {"forceinline": False}
+    return njit(pipeline_class=OutlinedPartCompiler, **options)(function)
 
 
 def member_kernel(function: Callable[..., Any]) -> Any:

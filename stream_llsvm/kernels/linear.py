@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel, outlined
 from stream_llsvm.kernels.piece_loops import add_pieces, scores_of_pieces
 from stream_llsvm.kernels.vectors import add_multiple
 
@@ -43,7 +43,7 @@ def add_scaled(v: Array, x: Array, at: Array, factor: Real) -> None:
             v[at[i]] += factor * x[i]
 
 
-@kernel
+@outlined
 def scores_of(weights: Array, x: Array, at: Array, out: Array) -> None:
     """``out[c] = sum_i weights[c, i] * x[i]``.
 

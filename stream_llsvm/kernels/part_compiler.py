@@ -50,10 +50,29 @@ class _Part(JITCodeLibrary):  # type: ignore[misc]
         return 0
 
 
+class _OutlinedPart(_Part):
+    """A part that stays a function of its own in the kernels that call it."""
+
+    def add_ir_module(self, module: Any) -> None:
+        """Take the code, and ask LLVM to leave it where it is."""
+        for function in module.functions:
+            if not function.is_declaration and "alwaysinline" not in function.attributes:
+                function.attributes.add("noinline")
+        super().add_ir_module(module)
+
+
 class PartCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler, whose result is a part of other kernels."""
 
+    _library = _Part
+
     def define_pipelines(self) -> Any:
         """Return numba's own passes, which put what they make where they are told to."""
-        self.state.library = _Part(self.state.targetctx.codegen(), "part")
+        self.state.library = self._library(self.state.targetctx.codegen(), "part")
         return super().define_pipelines()
+
+
+class OutlinedPartCompiler(PartCompiler):
+    """The same for what is called rarely: its callers are smaller, and compile faster."""
+
+    _library = _OutlinedPart

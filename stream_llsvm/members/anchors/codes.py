@@ -17,11 +17,11 @@ codes need more than distances, and their derivative has another direction: see
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, kernel, steady_kernel
+from stream_llsvm.kernels.compile import Array, Real, inlined, kernel, steady_kernel
 from stream_llsvm.kernels.search import smallest
 
 SOFTMAX, INVERSE_DISTANCE, RECONSTRUCTION = range(3)
@@ -70,15 +70,27 @@ def nearest(
         distance[j] = max(distance[j], np.float32(0))
 
 
+class Search(NamedTuple):
+    """What is known of each anchor, and scratch for the search: a number an anchor, two a group."""
+
+    facts: Array
+    distances: Array
+    least: Array
+    some: Array
+
+
+@inlined
+def search_of(m: Any) -> Search:
+    """Return what ``nearest_of_many`` sees of a member's state."""
+    return Search(m.facts, m.distances, m.least, m.some)
+
+
 @steady_kernel
 def nearest_of_many(
-    m: Any, products: Array, n_anchors: int, x_norm: Real, near: Array, distance: Array,
+    m: Search, products: Array, n_anchors: int, x_norm: Real, near: Array, distance: Array,
     along: Array,
 ) -> None:  # fmt: skip
-    """Do what ``nearest`` does, for so many anchors that sorting as they come is slow.
-
-    Of the member's state it reads ``facts``; ``distances``, ``least`` and ``some`` are scratch.
-    """
+    """Do what ``nearest`` does, for so many anchors that sorting as they come is slow."""
     distances_of(products, m.facts, n_anchors, x_norm, m.distances)
     smallest(m.distances[:n_anchors], m.least, m.some, near, distance[: near.size])
     zooms = m.facts[0, :n_anchors]

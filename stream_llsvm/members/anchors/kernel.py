@@ -36,13 +36,13 @@ from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.sections import views
 from stream_llsvm.kernels.vectors import square_of
 from stream_llsvm.kernels.views import flat
-from stream_llsvm.members.anchors.codes import RECONSTRUCTION, encode, nearest_of_many
+from stream_llsvm.members.anchors.codes import RECONSTRUCTION, encode, nearest_of_many, search_of
 from stream_llsvm.members.anchors.machines import (
     average,
     descend,
     heights_of,
     inherit,
-    is_averaged,
+    machines_of,
 )
 from stream_llsvm.members.anchors.mapped import take_apart
 from stream_llsvm.members.anchors.reconstruction import reconstruct
@@ -139,7 +139,7 @@ def score(m: AnchorState, record: Record, out: Array) -> None:
     k = min(m.neighbours, born)
     if k > 0:
         scores_of(m.positions[:born], record.seen, record.seen_at, m.products)
-        nearest_of_many(m, m.products, born, record.seen_norm, near[:k], distance, along)
+        nearest_of_many(search_of(m), m.products, born, record.seen_norm, near[:k], distance, along)
         spread = running[SPREAD] if running[SPREAD] > 0 else mean_of(distance, k)
         if m.coding == RECONSTRUCTION:
             reconstruct(m.positions, m.facts, near[:k], along, record.seen_norm, m.gram, code[:k])
@@ -151,7 +151,7 @@ def score(m: AnchorState, record: Record, out: Array) -> None:
         near[k] = m.anchors
         code[k] = np.float32(settings[COMMON_SHARE])
         k += 1
-    heights_of(m, near[:k], code, record.x, record.at, m.heights, out)
+    heights_of(machines_of(m), near[:k], code, record.x, record.at, m.heights, out)
 
 
 @inlined
@@ -168,7 +168,7 @@ def learn(m: AnchorState, record: Record, label: int, importance: Real, out: Arr
         k == 0 or distance[0] > np.float32(1e-5) * (record.seen_norm + facts[NORM, m.near[0]])
     ):
         place(m.positions[born], facts, born, record.seen, record.seen_at, record.seen_norm)
-        inherit(m, born, m.near[:k], code)
+        inherit(machines_of(m), born, m.near[:k], code)
         running[N_ANCHORS] += 1
     if k > 0:  # else the first record only places the first anchor
         push = m.sums[PUSH]
@@ -191,7 +191,7 @@ def learn(m: AnchorState, record: Record, label: int, importance: Real, out: Arr
                 m.sums[ETA, r] = importance / (m.settings[L2] * (t + m.settings[T0]))
         move_anchors(m, record, k, best, importance, out)
         step_machines(m, record, answering, importance, any_push, centred)
-        weaken(m, t)
+        weaken(machines_of(m), m.schedule, m.settings, t)
 
 
 @inlined
@@ -241,17 +241,17 @@ def step_machines(
 ) -> None:  # fmt: skip
     """Let the averages of the machines that answered follow, then step these, LL(11), LL(12)."""
     facts, settings, code = m.facts, m.settings, m.shares[CODE]
-    averaged = is_averaged(m)
+    machines = machines_of(m)
     for j in range(answering.size):
         a = answering[j]
         weight = importance * abs(code[j])  # codes that reconstruct may be negative
         facts[MASS, a] += weight
-        if averaged:
+        if machines.averaged:
             pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
-            average(m, a, np.float32(min(1.0, pace)))
+            average(machines, a, np.float32(min(1.0, pace)))
         if any_push:
             view, bias_step = record.x, settings[BIAS_STEP]
             if centred and a < m.anchors:
                 view = m.offset[: record.x.size]
                 bias_step -= from_anchor(m.positions[a], facts[ZOOM, a], record.x, record.at, view)
-            descend(m, a, code[j], view, record.at, bias_step)
+            descend(machines, a, code[j], view, record.at, bias_step)

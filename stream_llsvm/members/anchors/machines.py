@@ -17,9 +17,11 @@ A scale that has become small is folded into what it scales, which is rare.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, inlined, kernel, steady_kernel
+from stream_llsvm.kernels.compile import Array, Real, inlined, kernel, outlined, steady_kernel
 from stream_llsvm.kernels.linear import add_outer, scores_of
 from stream_llsvm.members.anchors.state import ETA, PUSH, STEP, AnchorState
 
@@ -28,15 +30,34 @@ SMALL = np.float32(1e-4)
 SMALL_RAW = 1e-2
 
 
+class Machines(NamedTuple):
+    """What these functions see of an ``AnchorState``; a tuple of few arrays compiles fast."""
+
+    columns: int
+    rungs: int
+    #: Whether machines have averaged weights beside their raw ones.
+    averaged: bool
+    raw_scale: Array
+    keep: Array
+    gain: Array
+    weights: Array
+    biases: Array
+    #: Pushes, steps, and step sizes.
+    sums: Array
+
+
 @inlined
-def is_averaged(m: AnchorState) -> bool:
-    """Whether machines have averaged weights beside their raw ones."""
-    return m.experts == 2 * m.rungs
+def machines_of(m: AnchorState) -> Machines:
+    """Return the machines of a member's state."""
+    averaged = m.experts == 2 * m.rungs
+    return Machines(
+        m.columns, m.rungs, averaged, m.raw_scale, m.keep, m.gain, m.weights, m.biases, m.sums
+    )
 
 
 @steady_kernel
 def heights_of(
-    m: AnchorState, near: Array, code: Array, x: Array | None, at: Array | None, heights: Array,
+    m: Machines, near: Array, code: Array, x: Array | None, at: Array | None, heights: Array,
     out: Array,
 ) -> None:  # fmt: skip
     """h_j = W_j . x + b_j of the near machines, and their blend H = sum_j code_j h_j, LL(8).
@@ -44,7 +65,7 @@ def heights_of(
     Without an x, ``heights`` holds each W_j . x already, as ``scores_of`` leaves it.
     """
     raw_scale, keep, gain, weights = m.raw_scale, m.keep, m.gain, m.weights
-    averaged, columns = is_averaged(m), m.columns
+    averaged, columns = m.averaged, m.columns
     half = m.rungs * columns
     out[:] = 0
     for j in range(near.size):
@@ -70,11 +91,11 @@ def heights_of(
             out[u] += share * h[u]
 
 
-@kernel
-def inherit(m: AnchorState, a: int, near: Array, code: Array) -> None:
+@outlined
+def inherit(m: Machines, a: int, near: Array, code: Array) -> None:
     """Give the new machine a the blend of the near ones, so that no prediction jumps."""
     raw_scale, keep, gain, weights, biases = m.raw_scale, m.keep, m.gain, m.weights, m.biases
-    rungs, columns, averaged, width = m.rungs, m.columns, is_averaged(m), m.machine_width
+    rungs, columns, averaged, width = m.rungs, m.columns, m.averaged, m.weights.shape[2]
     half = rungs * columns
     gain[a] = 1
     for r in range(rungs):
@@ -97,7 +118,7 @@ def inherit(m: AnchorState, a: int, near: Array, code: Array) -> None:
 
 
 @kernel
-def average(m: AnchorState, a: int, rate: Real) -> None:
+def average(m: Machines, a: int, rate: Real) -> None:
     """Draw machine a's averaged weights towards its raw ones."""
     raw_scale, keep, gain, weights, biases = m.raw_scale, m.keep, m.gain, m.weights, m.biases
     half = m.rungs * m.columns
@@ -115,13 +136,13 @@ def average(m: AnchorState, a: int, rate: Real) -> None:
 
 
 @kernel
-def descend(m: AnchorState, a: int, share: Real, x: Array, at: Array, bias_step: Real) -> None:
+def descend(m: Machines, a: int, share: Real, x: Array, at: Array, bias_step: Real) -> None:
     """W_a += eta push share x, b_a += eta push share: LL(11), LL(12), SAPL(17), SAPL(18).
 
     A bias may be asked to go ``bias_step`` times as far; the papers' is 1.
     """
     push, step, etas = m.sums[PUSH], m.sums[STEP], m.sums[ETA]
-    averaged, columns = is_averaged(m), m.columns
+    averaged, columns = m.averaged, m.columns
     half = m.rungs * columns
     for r in range(m.rungs):
         eta = etas[r] * share
@@ -137,15 +158,15 @@ def descend(m: AnchorState, a: int, share: Real, x: Array, at: Array, bias_step:
             mean = step[half + begin : half + end]
             for c in range(columns):
                 mean[c] = raw[c] * per_p
-    if m.machine_width > 0:
+    if m.weights.shape[2] > 0:
         add_outer(m.weights[a], step, x, at)
 
 
 @kernel
-def shrink(m: AnchorState, r: int, factor: Real) -> None:
+def shrink(m: Machines, r: int, factor: Real) -> None:
     """W *= factor for the rung's raw weights, LL(13), SAPL(19)."""
     raw_scale, keep, gain, weights = m.raw_scale, m.keep, m.gain, m.weights
-    averaged, columns = is_averaged(m), m.columns
+    averaged, columns = m.averaged, m.columns
     raw_scale[r] *= factor
     if raw_scale[r] >= SMALL_RAW:
         return

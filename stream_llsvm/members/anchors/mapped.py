@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from stream_llsvm.kernels.compile import Array, kernel
+from stream_llsvm.kernels.compile import Array, outlined
 
 
-@kernel
+@outlined
 def take_apart(x: Array, at: Array, mapped: Array, halves: Array, places: Array) -> tuple[int, int]:
     """Part a record into x and phi(x), both by columns; returns the length of each.
 

@@ -13,14 +13,14 @@ import math
 
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel, outlined
 from stream_llsvm.members.anchors.state import NORM, ZOOM
 
 #: The ridge, relative to the mean diagonal of the Gram matrix; it bounds the codes.
 RIDGE = 0.01
 
 
-@kernel
+@outlined
 def reconstruct(
     positions: Array,
     facts: Array,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, kernel, steady_kernel
+from stream_llsvm.kernels.compile import Array, Real, kernel, outlined, steady_kernel
 from stream_llsvm.kernels.linear import add_scaled
 from stream_llsvm.kernels.piece_loops import offset_of_pieces
-from stream_llsvm.members.anchors.machines import shrink
+from stream_llsvm.members.anchors.machines import Machines, shrink
 from stream_llsvm.members.anchors.state import (
     ENERGY,
     ETA,
@@ -23,7 +23,6 @@ from stream_llsvm.members.anchors.state import (
     TILT,
     VISITS,
     ZOOM,
-    AnchorState,
 )
 
 SMALLEST_ZOOM, LARGEST_ZOOM = 1e-4, 2.0
@@ -217,25 +216,25 @@ def followed(mean: Real, value: Real, pace: Real) -> Real:
     return value
 
 
-@kernel
-def weaken(m: AnchorState, t: Real) -> None:
+@outlined
+def weaken(m: Machines, schedule: int, settings: Array, t: Real) -> None:
     """Apply the l2 penalty. Papers: every ``skip`` steps by skip / (t + t0), LL(13), SAPL(19)."""
-    settings, columns = m.settings, m.columns
+    columns, flat = m.columns, m.weights.shape[2] == 0
     if settings[L2] == 0:
         return
-    if m.schedule == LADDER:
+    if schedule == LADDER:
         for r in range(m.rungs):
             factor = 1 - min(0.5, m.sums[ETA, r] * settings[L2])
             shrink(m, r, factor)
-            if m.machine_width == 0:
+            if flat:
                 shrink_biases(m.biases, r * columns, (r + 1) * columns, factor)
         return
     # LL's Algorithm 1 counts down from skip, SAPL's asks for t mod skip == 0.
-    due = t % settings[SKIP] == (0 if m.schedule == PAPER_SAPL else settings[SKIP] - 1)
+    due = t % settings[SKIP] == (0 if schedule == PAPER_SAPL else settings[SKIP] - 1)
     if due:
         factor = max(1 - settings[SKIP] / (t + settings[T0]), 0.0)
         shrink(m, 0, factor)
-        if m.machine_width == 0:
+        if flat:
             shrink_biases(m.biases, 0, columns, factor)
 
 

@@ -16,8 +16,8 @@ from stream_llsvm.kernels.piece_loops import AT_ONCE, PIECE, scores_of_pieces
 from stream_llsvm.kernels.sections import views
 from stream_llsvm.kernels.vectors import square_of
 from stream_llsvm.kernels.views import flat
-from stream_llsvm.members.anchors.codes import encode, nearest_of_many
-from stream_llsvm.members.anchors.machines import heights_of
+from stream_llsvm.members.anchors.codes import encode, nearest_of_many, search_of
+from stream_llsvm.members.anchors.machines import heights_of, machines_of
 from stream_llsvm.members.anchors.state import (
     COMMON_SHARE,
     N_ANCHORS,
@@ -50,10 +50,11 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
             m.all_codes[q, k] = np.float32(settings[COMMON_SHARE])
     if m.machine_width > 0:
         heights_of_all(m, chunk, reach)
+    machines = machines_of(m)
     for q in range(chunk.labels.size):
         out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
         near, codes = m.all_near[q, :reach], m.all_codes[q]
-        heights_of(m, near, codes, None, None, m.all_heights[q], out)
+        heights_of(machines, near, codes, None, None, m.all_heights[q], out)
 
 
 @kernel
@@ -75,7 +76,7 @@ def nearest_of_each(m: AnchorState, chunk: Chunk, born: int, k: int) -> None:
     for q in range(chunk.labels.size):
         x_norm = square_of(chunk.packed[q, : chunk.pieces[q] * PIECE])
         near, distance = m.all_near[q, :k], m.all_distances[q]
-        nearest_of_many(m, m.all_products[q], born, x_norm, near, distance, along)
+        nearest_of_many(search_of(m), m.all_products[q], born, x_norm, near, distance, along)
 
 
 @kernel

@@ -40,7 +40,7 @@ from stream_llsvm.members.anchors.machines import (
     descend,
     heights_of,
     inherit,
-    is_averaged,
+    machines_of,
 )
 from stream_llsvm.members.anchors.state import (
     ALONG,
@@ -182,7 +182,7 @@ def score(m: AnchorState, x: Array, at: Array, x_norm: Real, out: Array) -> None
     if m.machines > m.anchors:
         near[k] = m.anchors
         code[k] = np.float32(settings[COMMON_SHARE])
-    heights_of(m, answering, code, x, at, m.heights, out)
+    heights_of(machines_of(m), answering, code, x, at, m.heights, out)
 
 
 @inlined
@@ -191,14 +191,14 @@ def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
     running, facts, settings = m.running, m.facts, m.settings
     distance, along, code = m.shares[DISTANCE], m.shares[ALONG], m.shares[CODE]
     push, etas, out, loss = m.sums[PUSH], m.sums[ETA], numbers.told, numbers.loss
-    averaged, epsilon = is_averaged(m), numbers.epsilon[0]
+    machines, epsilon = machines_of(m), numbers.epsilon[0]
     k, born = m.found[0], int(running[N_ANCHORS])
     answering = m.near[: k + m.machines - m.anchors]
     if born < m.anchors and (
         k == 0 or distance[0] > np.float32(1e-5) * (e.norm + facts[NORM, m.near[0]])
     ):
         place(m.positions[born], facts, born, e.x, e.at, e.norm)
-        inherit(m, born, answering, code)
+        inherit(machines, born, answering, code)
         running[N_ANCHORS] += 1
     if k > 0:  # else the first record only places the first anchor
         centred = has_a_view(e.x, m.width)
@@ -211,7 +211,7 @@ def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
             eta = e.importance * settings[STEPS + r] / usual
             etas[r] = pace_of(loss, eta, energy, rest, push[r], epsilon)
             any_push |= push[r] != 0
-        if averaged:
+        if machines.averaged:
             push[m.rungs :] = 0  # averages only follow
 
         if settings[CLUSTERING] > 0:
@@ -224,16 +224,16 @@ def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
             a = answering[j]
             weight = e.importance * code[j]
             facts[MASS, a] += weight
-            if averaged:
+            if machines.averaged:
                 pace = weight * max(settings[AVERAGE_FLOOR], 1 / (1 + facts[MASS, a]))
-                average(m, a, np.float32(min(1.0, pace)))
+                average(machines, a, np.float32(min(1.0, pace)))
             if any_push:
                 view, bias_step = e.x, 1.0
                 if centred and a < m.anchors:
                     view = m.offset[: e.x.size]
                     bias_step -= from_anchor(m.positions[a], facts[ZOOM, a], e.x, e.at, view)
-                descend(m, a, code[j], view, e.at, bias_step)
-        weaken(m, running[SEEN] - 1)
+                descend(machines, a, code[j], view, e.at, bias_step)
+        weaken(machines, m.schedule, settings, running[SEEN] - 1)
 
 
 @kernel

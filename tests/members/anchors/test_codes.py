@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,15 +16,6 @@ from tests.oracle_parts import Array, codes_at
 encode = alone(coding.encode)
 nearest = alone(coding.nearest)
 nearest_of_many = alone(coding.nearest_of_many)
-
-
-class Search(NamedTuple):
-    """What ``nearest_of_many`` reads of a member's state."""
-
-    facts: Any
-    distances: Any
-    least: Any
-    some: Any
 
 
 def _encode(coding: int, squared: Array, sharpness: float, spread: float) -> tuple[Array, Array]:
@@ -50,7 +39,7 @@ def test_among_many_the_same_are_found(born: int, k: int) -> None:
     x_norm = np.float32(x @ x)
     nearest(products, facts, born, x_norm, near, distance, along)
     scratch = np.zeros(born + 3, dtype=np.float32), np.zeros(GROUPS, dtype=np.float32)
-    search = Search(facts, *scratch, np.zeros(GROUPS, dtype=np.int64))
+    search = coding.Search(facts, *scratch, np.zeros(GROUPS, dtype=np.int64))
     nearest_of_many(search, products, born, x_norm, others, distances, alongs)
     np.testing.assert_allclose(distances[:k], distance[:k], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(alongs[:k], along[:k], rtol=1e-5, atol=1e-6)

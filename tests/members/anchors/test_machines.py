@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,22 +22,7 @@ shrink = alone(machines.shrink)
 NOTHING = np.zeros(0, dtype=np.int64)
 
 
-class State(NamedTuple):
-    """What these kernels read of an ``AnchorState``."""
-
-    columns: int
-    experts: int
-    rungs: int
-    machine_width: int
-    raw_scale: Any
-    keep: Any
-    gain: Any
-    weights: Any
-    biases: Any
-    sums: Any
-
-
-class Machines:
+class Both:
     """The two parts as the kernels keep them, beside plain raw and averaged weights."""
 
     def __init__(self, machines: int, rungs: int, columns: int, width: int) -> None:
@@ -53,11 +38,10 @@ class Machines:
 
     def state(self, sums: Any = None) -> Any:
         """Return what kernels see of it."""
-        return State(
+        return machines.Machines(
             columns=self.columns,
-            experts=2 * self.rungs,
             rungs=self.rungs,
-            machine_width=self.weights.shape[2],
+            averaged=True,
             raw_scale=self.raw_scale,
             keep=self.keep,
             gain=self.gain,
@@ -110,7 +94,7 @@ def test_two_parts_are_what_plain_weights_would_be(shrinking: float, rate: float
     """Long enough for every scale to be folded many times, and for machines to lie idle."""
     rng = np.random.default_rng(0)
     m, rungs, columns, width = 4, 2, 3, 5
-    both = Machines(m, rungs, columns, width)
+    both = Both(m, rungs, columns, width)
     for i in range(600):
         x, near = rng.normal(size=width), rng.permutation(m)[:2]
         if i % 200 < 150:
@@ -124,7 +108,7 @@ def test_two_parts_are_what_plain_weights_would_be(shrinking: float, rate: float
 
 
 def test_the_average_stays_when_the_raw_weights_step_or_shrink() -> None:
-    both = Machines(1, 1, 1, 3)
+    both = Both(1, 1, 1, 3)
     x = np.array([1.0, -2.0, 0.5])
     both.step(0, 1.0, np.array([0.3]), np.array([1.0]), x)
     both.average(0, 0.5)
@@ -138,7 +122,7 @@ def test_the_average_stays_when_the_raw_weights_step_or_shrink() -> None:
 
 def test_an_heir_scores_as_the_blend_it_comes_from() -> None:
     rng = np.random.default_rng(1)
-    both = Machines(3, 2, 1, 4)
+    both = Both(3, 2, 1, 4)
     for a in (0, 1):
         for _ in range(5):
             both.average(a, 0.3)
