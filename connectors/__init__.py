@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from stream_llsvm.connectors.kafka.dead_letters import KafkaDeadLetters
     from stream_llsvm.connectors.kafka.sink import KafkaSink
     from stream_llsvm.connectors.kafka.source import KafkaSource
+    from stream_llsvm.connectors.keys import Key
     from stream_llsvm.connectors.list_source import ListSource
-    from stream_llsvm.connectors.options import Key
     from stream_llsvm.connectors.registry import Connector
     from stream_llsvm.connectors.sqlite.source import SqliteSource
 
@@ -52,7 +52,7 @@ _WHERE = {
     "KafkaDeadLetters": "kafka.dead_letters",
     "KafkaSink": "kafka.sink",
     "KafkaSource": "kafka.source",
-    "Key": "options",
+    "Key": "keys",
     "ListSource": "list_source",
     "SqliteSource": "sqlite.source",
     "StandardOutput": "file.stdout_sink",

@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_llsvm.connectors.options import COLUMN, COLUMNS, WORDS, Key, one_of
+from stream_llsvm.connectors.keys import COLUMN, COLUMNS, WORDS, Key, one_of
 
 if TYPE_CHECKING:  # numpy need not be there to show what options there are
     from stream_llsvm.connectors.base import DeadLetters, Position, RecordWriter, Sink, Source

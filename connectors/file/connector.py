@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_llsvm.connectors.options import COLUMNS, SWITCH, TEXT, Key, one_of, whole_number
+from stream_llsvm.connectors.keys import COLUMNS, SWITCH, TEXT, Key, one_of, whole_number
 from stream_llsvm.connectors.registry import Connector
 
 if TYPE_CHECKING:

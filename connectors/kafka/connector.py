@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from stream_llsvm.connectors.options import (
+from stream_llsvm.connectors.keys import (
     COLUMNS,
     NUMBERS,
     SWITCH,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_llsvm.connectors.options import SWITCH, TEXT, Key
+from stream_llsvm.connectors.keys import SWITCH, TEXT, Key
 from stream_llsvm.connectors.registry import Connector
 
 if TYPE_CHECKING:

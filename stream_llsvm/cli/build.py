@@ -12,7 +12,7 @@ from stream_llsvm.cli.errors import MistakeError, one_line
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.schema import SECTIONS
 from stream_llsvm.connectors.base import DeadLetters, Sink, SinkError, Source, SourceError
-from stream_llsvm.connectors.options import Key
+from stream_llsvm.connectors.keys import Key
 from stream_llsvm.connectors.registry import FIELDS, Connector, connector_of
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine

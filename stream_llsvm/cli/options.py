@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.cli.schema import SECTIONS
-from stream_llsvm.connectors.options import Key, Kind
+from stream_llsvm.connectors.keys import Key, Kind
 
 _AFTER = "max_records"  # the flags that are made stand before it in --help
 

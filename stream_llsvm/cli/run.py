@@ -23,7 +23,7 @@ from stream_llsvm.cli.options import (
     with_flags,
 )
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
-from stream_llsvm.connectors.options import Key, one_of
+from stream_llsvm.connectors.keys import Key, one_of
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from stream_llsvm.connectors.options import (
+from stream_llsvm.connectors.keys import (
     FILE,
     FOLDER,
     PLACE,
