@@ -42,7 +42,7 @@ class CommitteeClassifier(LocalClassifier):
         {kinds}.
         "anchors:1" is a linear machine, "local" a `LocalSVMClassifier`'s small SVMs, which cost
         more than all others together, "landmarks" an `L3SVMClassifier`, "pegasos" a
-        `BudgetedPegasosClassifier`.
+        `BudgetedPegasosClassifier`, "linear" a `PegasosClassifier`.
     budget
         Multiply-adds that a record may cost. Where all members together cost more, those that the
         mixer can do without sleep, and are woken now and then; members that are all needed stay

@@ -11,6 +11,7 @@ from stream_llsvm.members.anchors import member as anchors
 from stream_llsvm.members.family.budget_svm import member as budget_svm
 from stream_llsvm.members.family.landmarks import member as landmarks
 from stream_llsvm.members.family.local_svm import member as local_svm
+from stream_llsvm.members.family.pegasos import member as pegasos
 from stream_llsvm.members.ferns import member as ferns
 from stream_llsvm.members.interface import Member
 from stream_llsvm.members.neighbours import member as neighbours
@@ -40,6 +41,7 @@ KINDS = {
         Kind("local", local_svm.of_size, "records", 2_000, 1, 1_000_000),
         Kind("landmarks", landmarks.of_size, "clusters", 30, 1, 100_000),
         Kind("pegasos", budget_svm.of_size, "support vectors", 200, 1, 100_000),
+        Kind("linear", pegasos.of_size, "records a step", 1, 1, 1_000_000),
         Kind("prior", prior.of_size, "labels", 32, 1, 1_000_000),
         Kind("waves", waves.of_size, "waves", 128, 2, 1_024),
     )

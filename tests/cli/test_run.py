@@ -41,13 +41,17 @@ def test_the_table_tells_what_json_tells(data: Path) -> None:
     assert f"{report['scores']['cumulative']['accuracy']:.2%}" in result.stdout
 
 
-def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path, data: Path) -> None:
+@pytest.mark.parametrize("model", [SMALL, ["--model", "pegasos"]], ids=lambda model: model[1])
+def test_a_run_goes_on_where_the_last_one_stopped(
+    tmp_path: Path, data: Path, model: list[str]
+) -> None:
     to, folder = tmp_path / "out.jsonl", tmp_path / "kept"
+    learn = ["run", "--from", data, "--label", "y", "--key", "id", *model]
     more = ["--to", to, "--checkpoints", folder, "--max-batch", 50]
-    assert told(*arguments(data, *more, "--max-records", 100))["learned"] == 100
-    assert told(*arguments(data, *more, "--save", tmp_path / "m.llsvm"))["learned"] == 400
+    assert told(*learn, *more, "--max-records", 100)["learned"] == 100
+    assert told(*learn, *more, "--save", tmp_path / "m.llsvm")["learned"] == 400
     assert [one["key"] for one in lines(to)] == [f"r{i}" for i in range(400)]
-    told(*arguments(data, "--save", tmp_path / "whole.llsvm"))
+    told(*learn, "--save", tmp_path / "whole.llsvm")
     assert (tmp_path / "m.llsvm").read_bytes() == (tmp_path / "whole.llsvm").read_bytes()
     assert load_model(tmp_path / "m.llsvm").classes == newest(folder)["model"]["labels"]
 

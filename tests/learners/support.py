@@ -16,6 +16,7 @@ from stream_llsvm import (
     L3SVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
+    PegasosClassifier,
 )
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
@@ -42,6 +43,7 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     LocalSVMClassifier: {"window": 70},
     L3SVMClassifier: {"n_clusters": 5},
     BudgetedPegasosClassifier: {"budget": 20},
+    PegasosClassifier: {"batch_size": 3},
     CommitteeClassifier: {
         "members": (
             "anchors:1",

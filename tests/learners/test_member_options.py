@@ -15,6 +15,7 @@ from stream_llsvm import (
     L3SVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
+    PegasosClassifier,
 )
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import MEMBERS
@@ -27,7 +28,7 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
     "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'pegasos', "
-    "'prior', 'waves', with a size or without: got "
+    "'linear', 'prior', 'waves', with a size or without: got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
@@ -67,6 +68,7 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         [*NO_WHOLE, -1, 10**13],
         r't0 \(if it is not "auto"\) must be a whole number from 0 to 1,000,000,000,000',
     ),
+    "batch_size": ([*NO_WHOLE, 0, 10**10], "batch_size must be a whole number from 1 to"),
     "replace": (["", "newest", 1, None], "replace must be one of 'oldest', 'random'"),
 }
 #: What one kind understands by an option that others have too.
@@ -84,11 +86,23 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
         ),
         "l2": ([*NO_NUMBER, 0, 1.1, float("nan")], "l2 must be a number from 1e-12 to 1"),
     },
+    PegasosClassifier: {
+        "l2": ([*NO_NUMBER, 0, 1e7, float("nan")], "l2 must be a number from 1e-12 to 1e"),
+        "loss": (["", "huberized_hinge", 1], "loss must be one of 'hinge', 'squared_hinge'"),
+        "t0": ([*NO_WHOLE, -1, 10**13, "auto"], "t0 must be a whole number from 0 to"),
+        "projection": (NO_FLAG, "projection must be True or False"),
+    },
 }
 OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
     LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
     L3SVMClassifier: {"sigma": [1e-3, 2, 1e3]},
     BudgetedPegasosClassifier: {"budget": [1, 100_000], "l2": [1e-12, 1]},
+    PegasosClassifier: {
+        "l2": [1e-12, 1e6],
+        "loss": ["hinge", "squared_hinge", "logistic"],
+        "t0": [0, 10**12],
+        "projection": [True, False],
+    },
 }
 ALLOWED: dict[str, list[Any]] = {
     **{name: SHARED_ALLOWED[name] for name in SHARED},
@@ -108,6 +122,7 @@ ALLOWED: dict[str, list[Any]] = {
     "C": [1e-6, 1, 1e6],
     "sigma": ["local", 1e-3, 2, 1e3],
     "replace": ["oldest", "random"],
+    "batch_size": [1, 10**9],
     "maintenance": ["merging", "removal"],
     "gamma": ["auto", 1e-9, 1, 1e9],
     "t0": ["auto", 0, 10**12],
@@ -205,6 +220,16 @@ MATTER: list[tuple[type[LocalClassifier], dict[str, Any]]] = [
             "t0": 0,
             "loss": "huberized_hinge",
             "multiclass": "crammer_singer",
+        }.items()
+    ),
+    *(
+        (PegasosClassifier, {name: value})
+        for name, value in {
+            "l2": 1.0,
+            "batch_size": 2,
+            "projection": False,
+            "loss": "squared_hinge",
+            "t0": 100,
         }.items()
     ),
     (FernsClassifier, {"n_ferns": 7}),

@@ -18,10 +18,10 @@ from scipy import sparse
 
 from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor, load_model
 from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS
-from stream_llsvm.kernels.pegasos.run import run as run_pegasos
 from stream_llsvm.kernels.scaling import VARIANCE
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.anchors.state import N_ANCHORS
+from stream_llsvm.members.family.pegasos.numbers import run as run_pegasos
 from stream_llsvm.members.regression.kernel import run_numbers
 from stream_llsvm.model import file as model_file
 from tests.learners.support import records

@@ -19,6 +19,7 @@ from stream_llsvm import (
     L3SVMClassifier,
     LocalSVMClassifier,
     ModelFileError,
+    PegasosClassifier,
     load_model,
 )
 from stream_llsvm.kernels.mixer import AWAKE
@@ -28,6 +29,7 @@ from stream_llsvm.members.family.budget_svm import kernel as budget
 from stream_llsvm.members.family.landmarks import kernel as landmarks
 from stream_llsvm.members.family.local_svm import kernel as local
 from stream_llsvm.members.family.local_svm.window import LABEL, NORM, STAMP, WORTH
+from stream_llsvm.members.family.pegasos import steps
 from stream_llsvm.members.registry import KINDS
 from tests.learners.support import everything, records, small, taught
 from tests.learners.test_hostile_state import changed
@@ -68,6 +70,14 @@ BUDGET_WAYS: dict[str, Options] = {
     "removal": {"maintenance": "removal"},
     "one width": {"gamma": 0.2},
     "logistic": {"loss": "logistic", "multiclass": "crammer_singer"},
+}
+
+LINEAR_WAYS: dict[str, Options] = {
+    "hinge": {},
+    "one by one": {"batch_size": 1},
+    "no ball": {"projection": False, "t0": 50},
+    "logistic": {"loss": "logistic", "batch_size": 1},
+    "squared": {"loss": "squared_hinge", "l2": 0.1},
 }
 
 OPTIONAL = {
@@ -139,6 +149,25 @@ OPTIONAL = {
             "a stamp below 0": ("stamps", 0, -1.0),
             "infinity in a vector": ("vectors", (0, 0), np.inf),
             "nan in a coefficient": ("coefficients", (0, 0, 0), np.nan),
+        },
+    ),
+    "linear": OptionalMember(
+        PegasosClassifier,
+        "linear:3",
+        LINEAR_WAYS,
+        LINEAR_WAYS,
+        lambda own: (),
+        {
+            "more held than makes a batch": ("head", steps.HELD, 3.0),
+            "half a step": ("head", steps.STEPS, 2.5),
+            "less than no records": ("head", steps.SEEN, -1.0),
+            "more records than can be counted": ("head", steps.SEEN, 2.0**53),
+            "a batch of less than nothing": ("head", steps.ENERGY, -1.0),
+            "a scale of 0": ("scale", 0, 0.0),
+            "a norm below 0": ("norm", 0, -1.0),
+            "a weight that nobody learns": ("weights", (0, 0), 1e200),
+            "infinity in a batch": ("slope", (0, 0), np.inf),
+            "nan in a bias": ("bias", 0, np.nan),
         },
     ),
 }

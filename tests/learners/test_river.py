@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 from river import base, checks, compose, datasets, evaluate, metrics, preprocessing
 
-from stream_llsvm import AdditiveSVMClassifier, CommitteeClassifier, SAPLClassifier
+from stream_llsvm import (
+    AdditiveSVMClassifier,
+    CommitteeClassifier,
+    PegasosClassifier,
+    SAPLClassifier,
+)
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.feature_warnings import FeaturesLeftOutWarning
 from tests.learners.support import ALL_LEARNERS, SMALL, everything, records, small, taught
@@ -92,7 +97,8 @@ def test_a_pipeline_learns_words_and_numbers(kind: type[LocalClassifier]) -> Non
         y = (colour == "red") == (size > 0)
         right += i >= 300 and model.predict_one({"colour": colour, "size": size}) == y
         model.learn_one({"colour": colour, "size": size}, y)
-    assert right / 300 > 0.9
+    # Colour and size tell only together, which no plane sees.
+    assert right / 300 > (0.55 if kind is PegasosClassifier else 0.9)
 
 
 def test_text_as_a_bag_of_words() -> None:
@@ -114,8 +120,9 @@ def test_progressive_validation_with_delayed_labels(
 ) -> None:
     stream = datasets.Bananas().take(1_500)
     score = evaluate.progressive_val_score(stream, kind(), metrics.Accuracy(), delay=delay)
-    # No sum of curves follows the bananas.
-    assert score.get() > (0.65 if kind is AdditiveSVMClassifier else 0.75)
+    # No sum of curves follows the bananas, and to a plane they are one heap.
+    least = {AdditiveSVMClassifier: 0.65, PegasosClassifier: 0.5}
+    assert score.get() > least.get(kind, 0.75)
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)

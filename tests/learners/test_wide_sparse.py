@@ -90,8 +90,8 @@ def new_words(n: int, each: int) -> Texts:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_does_not_end_where_there_is_no_room_for_more_names(kind: Any) -> None:
-    model = kind(max_mb=2 if kind is SAPLClassifier else 8 if kind is CommitteeClassifier else 1)
-    stream = new_words(60, 40 if kind in KINDS[:2] else 1_000)
+    model = kind(max_mb={CommitteeClassifier: 8, PegasosRegressor: 1}.get(kind, 2))
+    stream = new_words(60, 1_000 if kind is PegasosRegressor else 40)
     with pytest.warns(
         FeaturesLeftOutWarning, match="max_mb=. has room for .* are left out"
     ) as told:
@@ -119,8 +119,7 @@ def test_a_stream_does_not_end_where_there_is_no_room_for_more_names(kind: Any) 
 def test_names_are_left_out_of_batches_as_they_are_of_records(kind: Any) -> None:
     one, many = (kind(max_mb=1) for _ in range(2))
     vocabulary = [*"ab", *(("w", i) for i in range(60_000))]
-    each = 40 if kind is SAPLClassifier else 1_000
-    stream = new_words(40, each)
+    stream = new_words(40, 40)
     places = {name: i for i, name in enumerate(sorted(vocabulary, key=sort_key))}
     rows, columns, values = [], [], []
     for i, (x, _) in enumerate(stream):
@@ -135,7 +134,7 @@ def test_names_are_left_out_of_batches_as_they_are_of_records(kind: Any) -> None
     with pytest.warns(FeaturesLeftOutWarning):
         many.learn_many(X, [label for _, label in stream])
     assert one.features == many.features and one.left_out == many.left_out > 0
-    state = [m._state if kind is PegasosClassifier else m._state.state for m in (one, many)]
+    state = [m._state.state for m in (one, many)]
     assert state[0].tobytes() == state[1].tobytes()
 
 

@@ -19,6 +19,7 @@ from stream_llsvm import (
     L3SVMClassifier,
     LCCClassifier,
     LLSVMClassifier,
+    PegasosClassifier,
     SAPLClassifier,
     load_model,
 )
@@ -101,7 +102,8 @@ def test_a_live_model_can_learn_history(kind: type[LocalClassifier], bananas: Ar
     before = len(model.anchors)
     model.warm_start(X[1_000:2_000], y[1_000:2_000], epochs=3)
     assert len(model.anchors) >= before, "anchors that are there stay"
-    hard = {AdditiveSVMClassifier: 0.65, L3SVMClassifier: 0.84}  # no sum of curves follows bananas
+    # No sum of curves follows the bananas, and to a plane they are one heap.
+    hard = {AdditiveSVMClassifier: 0.65, L3SVMClassifier: 0.84, PegasosClassifier: 0.4}
     floor = hard.get(kind, 0.86)
     assert np.mean(model.predict_many(X[3_000:]) == y[3_000:]) > floor
     model.warm_start(pd.DataFrame({"new": [1.0, 2.0]}), ["third", "fourth"], epochs=2)
@@ -132,7 +134,7 @@ def test_gaps_and_features_that_say_nothing(kind: type[LocalClassifier], bananas
     model.warm_start(padded, y, epochs=5)
     assert sound(model)
     hard = {AdditiveSVMClassifier: 0.65, CSVMClassifier: 0.82, L3SVMClassifier: 0.82}
-    floor = hard.get(kind, 0.84)
+    floor = (hard | {PegasosClassifier: 0.5}).get(kind, 0.84)
     assert np.mean(model.predict_many(padded).to_numpy() == y) > floor
     for anchor in model.anchors:
         assert anchor.position["constant"] == pytest.approx(3.0)

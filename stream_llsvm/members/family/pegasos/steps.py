@@ -1,8 +1,21 @@
-"""Pegasos' steps: shrink, move, project; on one record, or on a batch that is held."""
+"""Pegasos' steps: shrink, move, project; on one record, or on a batch that is held.
+
+    w <- (1 - eta l2) w + eta / k sum_batch push_i z_i,    eta = 1 / (l2 (t + t0))
+    w <- w min(1, radius / |w|)                            if asked for
+
+Shalev-Shwartz, Singer, Srebro, Cotter (2011). Weights are ``scale u``, so that shrinking and
+projecting cost nothing, and |w|^2 is followed: a step touches only what the record names. The bias
+is a weight of a constant 1. For losses with a curvature (the squared ones) eta is 1 / (l2 (t + t0)
++ curvature |z|^2), and one record's epsilon-insensitive step ends where its loss does: a record's
+own loss is never overshot.
+
+``m`` is whatever has the machines: the member's ``PegasosState``, or the regressor's.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.losses import (
@@ -15,22 +28,38 @@ from stream_llsvm.kernels.losses import (
     residual_loss,
     residual_push,
 )
-from stream_llsvm.kernels.pegasos.state import (
-    COLUMNS,
-    ENERGY,
-    EPSILON,
-    HELD,
-    L2,
-    LOSS,
-    LOSS_AT_0,
-    PROJECT,
-    SEEN,
-    STEPS,
-    T0,
-)
 
+# The head: running figures and settings.
+SEEN, STEPS, HELD, LOSS_AT_0, ENERGY, L2, EPSILON, T0 = range(8)
+HEAD = 8
 #: Below this the scale is folded into what it scales.
 SMALL = 1e-6
+
+
+@kernel
+def score_row(m: Any, z: Array, at: Array, score: Array) -> None:
+    """Score = w . z + b, one a column."""
+    for c in range(score.size):
+        w = m.weights[c]
+        total = m.bias[c]
+        if at.size > 0:
+            for t in range(z.size):
+                total += w[at[t]] * z[t]
+        else:
+            for i in range(z.size):
+                total += w[i] * z[i]
+        score[c] = m.scale[c] * total
+
+
+@kernel
+def learn(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) -> None:
+    """Learn a record that was scored: at once, or when its batch is full."""
+    if m.batch_size == 1:
+        learn_row(m, z, at, score, y, importance)
+        return
+    hold_row(m, z, at, score, y, importance)
+    if m.head[HELD] >= m.batch_size:
+        step(m)
 
 
 @kernel
@@ -42,9 +71,9 @@ def sign_of(loss: int, columns: int, c: int, y: Real) -> float:
 
 
 @kernel
-def rate_of(plan: Array, head: Array, energy: Real) -> float:
+def rate_of(m: Any, energy: Real) -> float:
     """1 / (l2 (t + t0)), less where a squared loss would be overshot."""
-    return 1 / (head[L2] * (head[STEPS] + head[T0]) + curvature_of(plan[LOSS]) * energy)
+    return 1 / (m.head[L2] * (m.head[STEPS] + m.head[T0]) + curvature_of(m.loss) * energy)
 
 
 @kernel
@@ -52,7 +81,7 @@ def energy_of(z: Array) -> float:
     """|z|^2, with the constant 1 of the bias."""
     total = 1.0
     for t in range(z.size):
-        total += z[t] * z[t]
+        total += float(z[t]) * z[t]
     return total
 
 
@@ -65,9 +94,9 @@ def push_of(loss: int, score: Real, y: Real, epsilon: Real) -> Real:
 
 
 @kernel
-def note_loss(plan: Array, head: Array, y: Real) -> None:
+def note_loss(m: Any, y: Real) -> None:
     """Follow the mean loss of a machine that knows nothing: it bounds the weights of the best."""
-    loss = plan[LOSS]
+    loss, head = m.loss, m.head
     if loss == HINGE:
         head[LOSS_AT_0] = 0.5  # |w| <= 1 / sqrt(l2), which is tighter than what 1 would give
     elif loss < EPSILON_INSENSITIVE:
@@ -78,31 +107,19 @@ def note_loss(plan: Array, head: Array, y: Real) -> None:
 
 
 @kernel
-def learn_row(
-    plan: Array,
-    head: Array,
-    scale: Array,
-    norm: Array,
-    bias: Array,
-    weights: Array,
-    z: Array,
-    at: Array,
-    score: Array,
-    y: Real,
-    importance: Real,
-) -> None:
+def learn_row(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) -> None:
     """One step on one record."""
-    loss, columns = plan[LOSS], plan[COLUMNS]
+    loss, columns, head, norm = m.loss, m.columns, m.head, m.norm
     head[STEPS] += 1
-    note_loss(plan, head, y)
+    note_loss(m, y)
     # Most records push nothing once the model is good: for the hinge they need no norm.
     energy = energy_of(z) if curvature_of(loss) > 0 else 0.0
-    eta = rate_of(plan, head, importance * energy)
+    eta = rate_of(m, importance * energy)
     keep = max(1 - eta * head[L2], 0.0)
     for c in range(columns):
         s = score[c]
         push = importance * push_of(loss, s, sign_of(loss, columns, c, y), head[EPSILON])
-        shrink(c, keep, scale, norm, bias, weights)
+        shrink(m, c, keep)
         if push != 0:
             energy = energy_of(z) if energy == 0 else energy
             move = eta * push
@@ -111,33 +128,23 @@ def learn_row(
                 move = min(max(move, -most), most)
             # |w + m z|^2, from the score before it was shrunk.
             norm[c] = max(norm[c] + 2 * move * keep * s + move * move * energy, 0.0)
-            by = move / scale[c]
-            w = weights[c]
-            bias[c] += by
+            by = move / m.scale[c]
+            w = m.weights[c]
+            m.bias[c] += by
             if at.size > 0:
                 for t in range(z.size):
                     w[at[t]] += by * z[t]
             else:
                 for i in range(z.size):
                     w[i] += by * z[i]
-        project(plan, head, c, scale, norm)
+        project(m, c)
 
 
 @kernel
-def hold_row(
-    plan: Array,
-    head: Array,
-    slope_bias: Array,
-    slope: Array,
-    z: Array,
-    at: Array,
-    score: Array,
-    y: Real,
-    importance: Real,
-) -> None:
+def hold_row(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) -> None:
     """Add a record to the batch."""
-    loss, columns = plan[LOSS], plan[COLUMNS]
-    note_loss(plan, head, y)
+    loss, columns, head = m.loss, m.columns, m.head
+    note_loss(m, y)
     head[HELD] += 1
     energy = energy_of(z)
     head[ENERGY] += importance * energy
@@ -146,61 +153,55 @@ def hold_row(
         push = importance * push_of(loss, score[c], sign, head[EPSILON])
         if push == 0:
             continue
-        slope_bias[c] += push
-        w = slope[c]
+        m.slope_bias[c] += push
+        w = m.slope[c]
         for t in range(z.size):
             w[at[t] if at.size > 0 else t] += push * z[t]
 
 
 @kernel
-def step(
-    plan: Array,
-    head: Array,
-    scale: Array,
-    norm: Array,
-    bias: Array,
-    weights: Array,
-    slope_bias: Array,
-    slope: Array,
-) -> None:
+def step(m: Any) -> None:
     """One step on a whole batch."""
+    head, scale, bias = m.head, m.scale, m.bias
     k = head[HELD]
     head[STEPS] += 1
-    eta = rate_of(plan, head, head[ENERGY] / k)
+    eta = rate_of(m, head[ENERGY] / k)
     keep = max(1 - eta * head[L2], 0.0)
-    for c in range(plan[COLUMNS]):
-        shrink(c, keep, scale, norm, bias, weights)
+    for c in range(m.columns):
+        shrink(m, c, keep)
         by = eta / k / scale[c]
-        bias[c] += by * slope_bias[c]
+        bias[c] += by * m.slope_bias[c]
         square = bias[c] * bias[c]
-        slope_bias[c] = 0
-        w, g = weights[c], slope[c]
+        m.slope_bias[c] = 0
+        w, g = m.weights[c], m.slope[c]
         for i in range(w.size):
             w[i] += by * g[i]
             square += w[i] * w[i]
             g[i] = 0
-        norm[c] = scale[c] * scale[c] * square
-        project(plan, head, c, scale, norm)
+        m.norm[c] = scale[c] * scale[c] * square
+        project(m, c)
     head[HELD] = head[ENERGY] = 0
 
 
 @kernel
-def shrink(c: int, keep: Real, scale: Array, norm: Array, bias: Array, weights: Array) -> None:
+def shrink(m: Any, c: int, keep: Real) -> None:
     """Let w *= keep."""
+    scale = m.scale
     scale[c] *= keep
-    norm[c] *= keep * keep
+    m.norm[c] *= keep * keep
     if scale[c] < SMALL:
-        w = weights[c]
-        bias[c] *= scale[c]
+        w = m.weights[c]
+        m.bias[c] *= scale[c]
         for i in range(w.size):
             w[i] *= scale[c]
         scale[c] = 1
 
 
 @kernel
-def project(plan: Array, head: Array, c: int, scale: Array, norm: Array) -> None:
+def project(m: Any, c: int) -> None:
     """Bring w back to where the best one must be: |w|^2 <= 2 loss(0) / l2."""
-    most = 2 * head[LOSS_AT_0] / head[L2]
-    if plan[PROJECT] == 1 and norm[c] > most and norm[c] > 0:
-        scale[c] *= math.sqrt(most / norm[c])
+    norm = m.norm
+    most = 2 * m.head[LOSS_AT_0] / m.head[L2]
+    if m.projection == 1 and norm[c] > most and norm[c] > 0:
+        m.scale[c] *= math.sqrt(most / norm[c])
         norm[c] = most

@@ -1,1 +1,0 @@
-"""Pegasos: a linear machine per score, and its losses."""
