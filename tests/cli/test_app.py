@@ -57,7 +57,7 @@ def test_help_brings_in_no_more_than_it_must(arguments: list[str]) -> None:
         # Of connectors what options they have, and nothing that reads or writes.
         here, _, file = name.rpartition(".")
         assert not here.startswith("stream_llsvm.connectors") or file in (
-            "registry", "options", "connector", "file", "kafka", "sqlite",
+            "registry", "keys", "connector", "file", "kafka", "sqlite",
         )  # fmt: skip
 
 
