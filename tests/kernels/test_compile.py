@@ -26,7 +26,8 @@ def _inner_kernels() -> dict[str, set[str]]:
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and any(
-                isinstance(d, ast.Name) and d.id in ("kernel", "steady_kernel", "inlined")
+                isinstance(d, ast.Name)
+                and d.id in ("kernel", "steady_kernel", "inlined", "outlined")
                 for d in node.decorator_list
             ):
                 found.setdefault(module, set()).add(node.name)
