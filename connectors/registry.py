@@ -21,9 +21,6 @@ from stream_llsvm.connectors.keys import COLUMN, COLUMNS, WORDS, Key, one_of
 if TYPE_CHECKING:  # numpy need not be there to show what options there are
     from stream_llsvm.connectors.base import DeadLetters, Position, RecordWriter, Sink, Source
 
-#: Records as they are, or None if none can be looked at before a run.
-FirstRecords = list[dict[str, Any]] | None
-
 log = logging.getLogger("stream_llsvm.connectors")
 
 GROUP = "stream_llsvm.connectors"

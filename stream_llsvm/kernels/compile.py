@@ -68,7 +68,10 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def outlined(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that is never inlined, for what runs rarely: callers compile faster."""
+    """Compile a kernel that is never inlined, so that its callers compile faster.
+
+    For what runs rarely, or is so long that a call does not show.
+    """
     # Said, since what an inlined function calls would else be inlined, too.
     options = _OPTIONS | _NO_WRAPPERS | {"forceinline": False}
     return njit(pipeline_class=OutlinedPartCompiler, **options)(function)

@@ -73,6 +73,6 @@ class PartCompiler(Compiler):  # type: ignore[misc]
 
 
 class OutlinedPartCompiler(PartCompiler):
-    """The same for what is called rarely: its callers are smaller, and compile faster."""
+    """The same for what stays out of line: its callers are smaller, and compile faster."""
 
     _library = _OutlinedPart

@@ -77,7 +77,6 @@ from stream_llsvm.members.anchors.steps import (
 )
 from stream_llsvm.members.regression.blend import blend, follow_losses
 
-NUMBERS_KIND = 200
 #: In standard deviations of the target: no answer, and no error, is greater.
 FARTHEST = 8.0
 # The rows of the plan: the model, its anchors, and what is known of the target and the experts.

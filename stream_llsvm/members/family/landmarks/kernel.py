@@ -198,7 +198,7 @@ def step(m: LandmarksState, k: int, n: int, label: int, importance: Real, out: A
 
     Of theta only the cluster's own row moves, by mu: at its optimum it is a sum of such steps over
     the cluster's records, L3(7), of lengths from 0 to c / m, L3(9), which cancel for the bias that
-    all clusters share, L3(8). As in ``members/cells.py`` it is divided by the record's own energy,
+    all clusters share, L3(8). As in ``kernels/cells.py`` it is divided by the record's own energy,
     1 + sum_p mu_p^2.
     """
     rungs, columns, settings, facts = m.rungs, m.columns, m.settings, m.facts
