@@ -26,7 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "extras": set(),
     "options": set(),
     "kernels": set(),
-    "records": set(),
+    "records": {"kernels"},
     "members": {"kernels"},
     "model": {"kernels", "members", "options", "records"},
     "feature_maps": {"options", "records"},
