@@ -1,8 +1,8 @@
 """Names and times in a row of numbers: NaN boxing.
 
 A row is float64 throughout. What is no number travels inside a NaN, whose 51 free bits a computer
-keeps as they are: three say what kind it is (0: nothing, the value is missing), 48 say which. Whoever
-knows numbers only sees a missing value; who knows boxes looks at the bits.
+keeps as they are: three say what kind it is (0: nothing, the value is missing), 48 say which.
+Whoever knows numbers only sees a missing value; who knows boxes looks at the bits.
 
     NAME    48 bits of a hash of the text
     TIME    the weekday (Monday is 0), and the second of the day
