@@ -79,8 +79,7 @@ def demonstrate(
     from rich.console import Console
 
     from stream_llsvm.cli.log import logged
-    from stream_llsvm.cli.status import Watch
-    from stream_llsvm.cli.tables import print_table
+    from stream_llsvm.cli.terminal import Watch, print_table
     from stream_llsvm.engine.engine import Engine
 
     about, source = _source(stream, given, rate, seed)

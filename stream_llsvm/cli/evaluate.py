@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from stream_llsvm.cli.whole_file import Contents
+    from stream_llsvm.cli.build import Contents
 
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
 _NAIVE = ("majority", "nochange")
@@ -79,9 +79,9 @@ def evaluate(
     """
     from rich.console import Console
 
+    from stream_llsvm.cli.build import look_through
     from stream_llsvm.cli.checks import check_apart, check_can_write, has_own_labels
-    from stream_llsvm.cli.tables import print_json, print_models
-    from stream_llsvm.cli.whole_file import look_through
+    from stream_llsvm.cli.terminal import print_json, print_models
     from stream_llsvm.connectors.base import SourceError
 
     if data == "-":
@@ -174,7 +174,7 @@ def _scored(
     task: TaskID,
 ) -> dict[str, Any]:
     """Run one learner through the file; the clock is on the learner alone."""
-    from stream_llsvm.cli.whole_file import batches
+    from stream_llsvm.cli.build import batches
     from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.progress import Progress as Scored
     from stream_llsvm.engine.scores import main_scores
@@ -214,7 +214,7 @@ def _warm(entrant: Entrant, labels: Labels) -> None:
 
 def _warn(contents: Contents) -> None:
     """Say on stderr what looks as if it was not meant."""
-    from stream_llsvm.cli.tables import doubted
+    from stream_llsvm.cli.log import doubted
 
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
     if doubt is not None:

@@ -26,7 +26,7 @@ def command(path: SAVED, json: JSON = False) -> int:
 
 def inspect(name: str, *, as_json: bool) -> int:
     """Print what the file holds."""
-    from stream_llsvm.cli.tables import print_json
+    from stream_llsvm.cli.terminal import print_json
 
     saved = read_saved(name)
     if as_json:

@@ -1,14 +1,21 @@
-"""What a run says while it goes on: lines on stderr with time and level, as text or as JSON."""
+"""What a run says while it goes on: lines on stderr, as text or as JSON, and its alarms."""
 
 from __future__ import annotations
 
 import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+
+from stream_llsvm.cli.errors import nearest
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.rejects import Rejects
+from stream_llsvm.engine.watchers import Watcher
 
 FORMATS = ("text", "json")
 _log = logging.getLogger("stream_llsvm.run")
@@ -76,3 +83,152 @@ def logged(form: str = "text") -> Iterator[None]:
     finally:
         package.removeHandler(handler)
         _log.setLevel(before)
+
+
+#: Events that are told, and how grave each is.
+_TOLD = {
+    "at most once": logging.WARNING,
+    "no labels": logging.WARNING,
+    "checkpoint failed": logging.ERROR,
+    "recovering": logging.WARNING,
+    "reconnected": logging.INFO,
+}
+_JUDGED_FROM = 1_000  # records learned
+_MANY = 20  # labels that occur once or twice each: a number, or an id
+MOST_FIELDS = 10  # of those with values that could not be read
+
+
+class Alarms(Watcher):
+    """Logs a line for each event that is an alarm.
+
+    And one each for the first record that was rejected, for the first field that could not be
+    read, and for a label that looks like a number.
+    What happened before it is made, while the run was set up, is logged whatever it is: where
+    the run goes on, and which checkpoints could not be read.
+
+    Parameters
+    ----------
+    engine
+        What will run; it gets one watcher more.
+    label
+        The label's name, to say what it may have been meant to be.
+
+    """
+
+    def __init__(self, engine: Engine, label: str | None) -> None:
+        self._label = label
+        self._fields: list[str] = []
+        self._rejected = self._bad = self._doubted = False
+        self._before = 0
+        self._last: dict[str, Any] | None = None
+        for event in engine.progress.events:
+            self._say(event)
+        engine.watchers.append(self)
+
+    def on_start(self, engine: Engine) -> None:
+        """Begin with what comes now."""
+        self._before = engine.progress.counts["records"]
+
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Remember what fields there are."""
+        if not self._fields:
+            self._fields = list(batch.names or map(str, batch.record(0)))
+
+    def on_turn(self, engine: Engine) -> None:
+        """Say what has happened since the last turn."""
+        events, new = engine.progress.events, []
+        for event in reversed(events):
+            if event is self._last:
+                break
+            new.append(event)
+        for event in reversed(new):
+            self._last = event
+            if event["kind"] in _TOLD:
+                self._say(event)
+        if engine.rejects.first and not self._rejected:
+            self._rejected = True
+            kept = "" if engine.rejects.letters else "; --dead-letters keeps them"
+            warn(f"{first_of(engine.rejects)}{kept}", event="rejected")
+        if engine.rejects.first_bad is not None and not self._bad:
+            self._bad = True
+            warn(first_bad_of(engine.rejects), event="unreadable field")
+        if engine.progress.counts["learned"] >= _JUDGED_FROM:
+            self._doubt_the_label(engine)
+
+    def _doubt_the_label(self, engine: Engine) -> None:
+        if self._doubted:
+            return
+        doubt = doubted(len(engine.progress.classes), engine.progress.counts["learned"])
+        if doubt is not None:
+            self._doubted = True
+            warn(doubt, event="doubtful label")
+
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
+        """Say the rest."""
+        self.on_turn(engine)
+        self._doubt_the_label(engine)
+        if error is None and engine.progress.counts["records"] == self._before:
+            new = "new " if self._before else ""
+            warn(f"there are no {new}records in {engine.source.name}", event="no records")
+
+    def _say(self, event: dict[str, Any]) -> None:
+        self._last = event
+        like = nearest(self._label or "", self._fields) if event["kind"] == "no labels" else None
+        hint = f"; did you mean {like!r}?" if like else ""
+        kind = event["kind"]
+        level = _TOLD.get(kind, logging.INFO)
+        say(f"{kind}: {event['text']}{hint}", level, event=kind, record=event["record"])
+
+
+def doubted(labels: int, records: int) -> str | None:
+    """Return what to ask if hardly a label occurs twice.
+
+    Examples
+    --------
+    >>> doubted(1_499, 1_500)
+    '1,499 labels in 1,500 records: is the label a class, and not a number or an id?'
+
+    """
+    if labels <= _MANY or 2 * labels <= records:
+        return None
+    return (
+        f"{labels:,} labels in {records:,} records: is the label a class, and not a number or an "
+        "id?"
+    )
+
+
+def first_of(rejects: Rejects) -> str:
+    """Say of the first record that was rejected where it was, and why."""
+    first = rejects.first[0]
+    hint = not_utf8(first.reason) if first.place.part is None else ""
+    return f"the first that was rejected: {first.place}: {first.reason}: {first.detail}{hint}"
+
+
+def not_utf8(reason: str) -> str:
+    """Return what to try if a file's records are rejected for this reason; usually nothing."""
+    return "; another encoding? --encoding latin-1" if reason == "invalid UTF-8" else ""
+
+
+def first_bad_of(rejects: Rejects) -> str:
+    """Say of the first field that could not be read where it was, and why; nothing if all were."""
+    first = rejects.first_bad
+    if first is None:
+        return ""
+    return f"the first field that could not be read: {first.place}: {first.reason}: {first.detail}"
+
+
+def bad_fields_of(bad_fields: Mapping[str, int]) -> str:
+    """Say of which fields how many values could not be read, the worst first; nothing if none.
+
+    Examples
+    --------
+    >>> bad_fields_of({"rain": 2, "wind": 1_200})
+    '1,202 values could not be read (wind: 1,200, rain: 2)'
+
+    """
+    if not bad_fields:
+        return ""
+    worst = sorted(bad_fields.items(), key=lambda one: -one[1])
+    several = ", ".join(f"{name}: {number:,}" for name, number in worst[:MOST_FIELDS])
+    more = ", ..." if len(worst) > MOST_FIELDS else ""
+    return f"{sum(bad_fields.values()):,} values could not be read ({several}{more})"

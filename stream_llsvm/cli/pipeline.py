@@ -11,7 +11,7 @@ from typing import Any
 from stream_llsvm.cli.checks import places_of
 from stream_llsvm.cli.errors import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import check_model
-from stream_llsvm.cli.schema import NEEDED, SECTIONS, places
+from stream_llsvm.cli.options import NEEDED, SECTIONS, places
 from stream_llsvm.connectors.keys import Key
 from stream_llsvm.connectors.registry import Connector, connector, connector_of, scheme_of
 

@@ -16,12 +16,12 @@ from stream_llsvm.cli.options import (
     FILE_COLUMNS,
     MAX_RECORDS,
     SAVED,
+    SECTIONS,
     checked,
     columns,
     columns_in,
     with_flags,
 )
-from stream_llsvm.cli.schema import SECTIONS
 
 EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
 
@@ -64,11 +64,11 @@ def predict(
     as_json: bool,
 ) -> int:
     """Write a prediction for each record; tell the accuracy if there are labels."""
-    from stream_llsvm.cli.build import make_sink
+    from stream_llsvm.cli.build import batches, make_sink
     from stream_llsvm.cli.checks import check_apart, check_columns
     from stream_llsvm.cli.inspect import read_saved
-    from stream_llsvm.cli.tables import bad_fields_of, first_bad_of, first_of, print_json
-    from stream_llsvm.cli.whole_file import batches
+    from stream_llsvm.cli.log import bad_fields_of, first_bad_of, first_of
+    from stream_llsvm.cli.terminal import print_json
     from stream_llsvm.connectors.base import SourceError
     from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.rejects import Rejects

@@ -61,7 +61,7 @@ def replay(
     """Send records until the file ends; return the exit code."""
     from stream_llsvm.cli.build import connector_for, made
     from stream_llsvm.cli.checks import check_names, first_records
-    from stream_llsvm.cli.tables import print_json
+    from stream_llsvm.cli.terminal import print_json
     from stream_llsvm.connectors.base import SinkError, SourceError
     from stream_llsvm.connectors.predictions import as_json as line_of
 

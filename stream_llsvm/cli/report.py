@@ -13,13 +13,13 @@ from river import base as river
 
 from stream_llsvm.cli.errors import RunFailedError, one_line
 from stream_llsvm.connectors.base import Source
+from stream_llsvm.dashboard.app import File, static_files
 from stream_llsvm.dashboard.builder import History, RecentLatency
 from stream_llsvm.dashboard.look import recent_of
 from stream_llsvm.dashboard.messages import event, frame, point
 from stream_llsvm.dashboard.model_copy import Answered, ModelCopies, NothingLearnedError, restored
 from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import Monitor
-from stream_llsvm.dashboard.static_files import File, static_files
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.model.feature_warnings import without_warnings
 

@@ -99,12 +99,10 @@ def run_pipeline(
     """Run what the settings say; return the exit code."""
     from rich.console import Console
 
-    from stream_llsvm.cli.alarms import Alarms
     from stream_llsvm.cli.build import make_engine, make_sink
     from stream_llsvm.cli.checks import check_can_write
-    from stream_llsvm.cli.log import logged
-    from stream_llsvm.cli.status import Watch
-    from stream_llsvm.cli.tables import print_json, print_table
+    from stream_llsvm.cli.log import Alarms, logged
+    from stream_llsvm.cli.terminal import Watch, print_json, print_table
 
     save = settings.get("model", {}).get("save")
     given = settings.get("sink")

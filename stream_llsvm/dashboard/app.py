@@ -1,13 +1,15 @@
-"""The page's addresses, and what each answers."""
+"""The page's addresses, what each answers, and the files of the page."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from importlib import resources
+from typing import Any, NamedTuple
 
 import orjson
 from starlette.applications import Starlette
@@ -20,12 +22,11 @@ from starlette.types import ASGIApp
 
 from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
-from stream_llsvm.dashboard.guard import Guard, refusal
+from stream_llsvm.dashboard.guard import Guard, policy, refusal
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
 from stream_llsvm.dashboard.model_copy import ModelCopies, NothingLearnedError
 from stream_llsvm.dashboard.monitor import OVER
 from stream_llsvm.dashboard.sse import EventStream
-from stream_llsvm.dashboard.static_files import policy, static_files
 
 log = logging.getLogger("stream_llsvm")
 
@@ -38,6 +39,33 @@ COMPILING = 300.0  # the same while kernels are compiled
 _FRESH = 2.0  # seconds; looks are up to 1 s apart
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+
+
+class File(NamedTuple):
+    """A file of the page."""
+
+    content: bytes
+    type: str
+    tag: str
+
+
+def static_files() -> dict[str, File]:
+    """Return the page's files by name."""
+    folder = resources.files("stream_llsvm.dashboard") / "static"
+    found = {}
+    for one in folder.iterdir() if folder.is_dir() else ():
+        kind = _TYPES.get("." + one.name.rpartition(".")[2])
+        if kind is not None and one.is_file():
+            content = one.read_bytes()
+            found[one.name] = File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    return found
 
 
 class Page:

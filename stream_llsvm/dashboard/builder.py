@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from stream_llsvm.dashboard.explanations import Kept
-from stream_llsvm.dashboard.latency import Counts, since
-from stream_llsvm.dashboard.look import Look, recent_of
+from stream_llsvm.dashboard.look import Counts, Look, recent_of, since
 from stream_llsvm.dashboard.messages import event, frame, point
 from stream_llsvm.dashboard.model_copy import Answered, ModelCopies, NothingLearnedError, restored
 from stream_llsvm.dashboard.model_view import ModelView

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.dashboard.json_values import distinct, number, numbers, text
-from stream_llsvm.dashboard.map_plane import Extent, Plane, leading_pair, plane_of
-from stream_llsvm.dashboard.map_trails import DeadAnchors, Trails
+from stream_llsvm.dashboard.map_plane import (
+    DeadAnchors,
+    Extent,
+    Plane,
+    Trails,
+    leading_pair,
+    plane_of,
+)
 from stream_llsvm.dashboard.recent_records import Array, Recent
-from stream_llsvm.dashboard.throttle import Throttle
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.anchor_table import masses_of, positions_of, table_of
 from stream_llsvm.model.explain import relevance_of, units
@@ -26,6 +31,40 @@ _WEIGHTS, _CLASSES = 8, 40
 _NUMBERS = 60_000
 #: Seconds: what each anchor says and the regions; a plane whose features have changed.
 _EVERY, _REDRAWN = 1.0, 10.0
+
+_Made = TypeVar("_Made")
+#: The share of the time that one of them may take, however large the model is.
+SHARE = 0.04
+
+
+class Throttle(Generic[_Made]):
+    """Keeps a value, and makes it anew at most every so many seconds.
+
+    If making it takes long it is made less often, so that it never takes more than `SHARE` of the
+    time.
+
+    Parameters
+    ----------
+    clock
+        Tells the time in seconds.
+    every
+        Seconds between two values at least.
+
+    """
+
+    def __init__(self, clock: Callable[[], float], every: float) -> None:
+        self._clock, self._every = clock, every
+        self._due = 0.0
+        self._key: Hashable = None
+        self._made: _Made | None = None
+
+    def get(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """Return the value kept for the key; it is made if it is due, or the key is another."""
+        begin = self._clock()
+        if self._made is None or key != self._key or begin >= self._due:
+            self._made, self._key = make(), key
+            self._due = begin + max(self._every, (self._clock() - begin) / SHARE)
+        return self._made
 
 
 class _Told(NamedTuple):

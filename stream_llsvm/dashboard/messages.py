@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.dashboard.json_values import distinct, number, text
-from stream_llsvm.dashboard.latency import Counts, quantile
-from stream_llsvm.dashboard.look import Details, Look, Table
+from stream_llsvm.dashboard.look import Counts, Details, Look, Table, quantile
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import SCORES, VIEWS
 

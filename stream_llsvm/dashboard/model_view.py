@@ -10,9 +10,8 @@ from river import base
 
 from stream_llsvm.dashboard.explanations import Explanations, Kept
 from stream_llsvm.dashboard.json_values import number, text
-from stream_llsvm.dashboard.map import AnchorMap, candidates
+from stream_llsvm.dashboard.map import AnchorMap, Throttle, candidates
 from stream_llsvm.dashboard.recent_records import Recent, Taken, violations
-from stream_llsvm.dashboard.throttle import Throttle
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.explain import MemberReport, relevance_of
 from stream_llsvm.model.state import ModelState

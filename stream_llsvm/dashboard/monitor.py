@@ -9,8 +9,7 @@ from collections import deque
 from dataclasses import replace
 
 from stream_llsvm.connectors.base import Batch, Recovering
-from stream_llsvm.dashboard.latency import Histogram
-from stream_llsvm.dashboard.look import Look, Status, counted, details
+from stream_llsvm.dashboard.look import Histogram, Look, Status, counted, details
 from stream_llsvm.dashboard.model_copy import Copied, RecordsAfter, copy_of
 from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.engine import Engine

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from stream_llsvm import Engine, LLSVMClassifier
-from stream_llsvm.cli import status
-from stream_llsvm.cli.alarms import Alarms
-from stream_llsvm.cli.log import logged, warn
-from stream_llsvm.cli.status import Watch
+from stream_llsvm.cli import terminal
+from stream_llsvm.cli.log import Alarms, logged, warn
+from stream_llsvm.cli.terminal import Watch
 from stream_llsvm.connectors import ListSource
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.connectors.file.line_writer import LineWriter
@@ -56,8 +55,8 @@ def test_a_lost_broker_is_told_of_and_so_is_its_return(capsys: pytest.CaptureFix
 def test_while_nothing_comes_one_line_says_so(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(status, "_LIVE", 0.005)
-    monkeypatch.setattr(status, "_PLAIN", 0.01)
+    monkeypatch.setattr(terminal, "_LIVE", 0.005)
+    monkeypatch.setattr(terminal, "_PLAIN", 0.01)
     engine = Engine(ListSource(rows(20), "y"), LLSVMClassifier())
     turns = 0
 

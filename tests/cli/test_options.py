@@ -1,4 +1,4 @@
-"""Flags are made of what the schema declares: one declaration is all that an option needs."""
+"""Flags are made of what `SECTIONS` declares: one declaration is all that an option needs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm.cli import demo, evaluate, predict, replay
-from stream_llsvm.cli.options import flags_of_pipeline
-from stream_llsvm.cli.schema import SECTIONS, places
+from stream_llsvm.cli.options import SECTIONS, flags_of_pipeline, places
 from stream_llsvm.streams.catalog import STREAMS
 from tests.cli.support import ROOT, refused, run, told
 
@@ -133,7 +132,7 @@ def test_a_new_option_of_the_engine_is_one_declaration(tmp_path: Path, data: Pat
     pipeline = tmp_path / "p.toml"
     pipeline.write_text(f'[source]\nfrom = "{data}"\nlabel = "y"\nkey = "id"\n[engine]\npace = 4\n')
     code = (
-        "import sys; from stream_llsvm.cli import schema as s\n"
+        "import sys; from stream_llsvm.cli import options as s\n"
         "s.SECTIONS['engine']['pace'] = s.Key(s.whole_number(1, 9), '--pace', 'How quick it is.')\n"
         "from stream_llsvm.engine import engine as e; made = e.Engine.__init__\n"
         "def taken(self, *given, pace=0, **how): print(pace); made(self, *given, **how)\n"

@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from stream_llsvm.dashboard.static_files import policy, static_files
+from stream_llsvm.dashboard.app import static_files
+from stream_llsvm.dashboard.guard import policy
 
 
 class Replay(ThreadingHTTPServer):

@@ -12,8 +12,8 @@ import pytest
 
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors import ListSource
+from stream_llsvm.dashboard.app import static_files
 from stream_llsvm.dashboard.server import Dashboard, DashboardError
-from stream_llsvm.dashboard.static_files import static_files
 from tests.dashboard.live import Live, live, rows
 
 TOKEN = "correct horse battery"

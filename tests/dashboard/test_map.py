@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm import CommitteeClassifier, SAPLClassifier
-from stream_llsvm.dashboard.map import CELLS, AnchorMap, regions
+from stream_llsvm.dashboard.map import CELLS, SHARE, AnchorMap, Throttle, regions
 from stream_llsvm.dashboard.recent_records import Recent
 from tests.dashboard.support import Clock, Run, quadrants, sendable
 
@@ -209,3 +209,34 @@ def test_of_many_features_the_two_that_lead_are_the_plane() -> None:
         drawing.run.learn(*quadrants(200, seed, 8), names)
         drawing.clock.now += 20
         assert drawing.look()["axes"] == axes, "it stays"
+
+
+def test_it_is_made_when_it_is_due_or_for_another_key() -> None:
+    clock, made = Clock(), []
+
+    def make() -> int:
+        made.append(clock.now)
+        return len(made)
+
+    kept = Throttle[int](clock, 1.0)
+    assert [kept.get("a", make), kept.get("a", make), kept.get("b", make)] == [1, 1, 2]
+    clock.now += 0.9
+    assert kept.get("b", make) == 2
+    clock.now += 0.2
+    assert kept.get("b", make) == 3
+
+
+def test_what_takes_long_takes_a_small_share_of_the_time() -> None:
+    clock, spent = Clock(), 0.0
+
+    def make() -> int:
+        nonlocal spent
+        clock.now += 0.5
+        spent += 0.5
+        return 0
+
+    kept, begin = Throttle[int](clock, 0.1), clock.now
+    for _ in range(10_000):
+        clock.now += 0.05
+        kept.get("a", make)
+    assert 0.5 * SHARE < spent / (clock.now - begin) < 1.1 * SHARE

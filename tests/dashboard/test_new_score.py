@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
-from stream_llsvm.cli.tables import print_table
+from stream_llsvm.cli.terminal import print_table
 from stream_llsvm.cli.top import drawn
 from stream_llsvm.engine.scores import SCORES, Score, Totals
 from tests.dashboard.browser import chromium, opened

@@ -10,7 +10,7 @@ import orjson
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from stream_llsvm.dashboard.static_files import static_files
+from stream_llsvm.dashboard.app import static_files
 from tests.cli.support import wait_for
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.replay import Replay, replaying

@@ -1,16 +1,19 @@
-"""Show how a run is doing: a live line on a terminal, a plain line now and then otherwise."""
+"""What a command shows: a line while a run goes on, a closing table, or one JSON object."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TextIO
 
 from rich.console import Console
+from rich.table import Table
 
-from stream_llsvm.cli.log import say
+from stream_llsvm.cli.log import MOST_FIELDS, say
 from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.scores import SCORES, main_scores
 from stream_llsvm.engine.watchers import Watcher
 
 _LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
@@ -127,3 +130,55 @@ def line(seen: Seen, rate: float) -> str:
     if seen.checkpoint:
         parts.append(f"checkpoint {seen.checkpoint}")
     return ", ".join(parts)
+
+
+def print_json(report: dict[str, Any], out: TextIO | None = None) -> None:
+    """Print one object on one line, to standard output unless told otherwise."""
+    print(json.dumps(report, default=str, allow_nan=False), file=out, flush=True)
+
+
+def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) -> None:
+    """Print what became of a run, to standard output unless told otherwise."""
+    console = Console(file=out, highlight=False)
+    drawn = Table(show_header=bool(report["scores"]), title_justify="left")
+    drawn.add_column("")
+    drawn.add_column("all", justify="right")
+    drawn.add_column(f"last {window:,}", justify="right")
+    for name in ("records", "predicted", "learned"):
+        drawn.add_row(name, f"{report[name]:,}", "")
+    if report["unscored"]:
+        drawn.add_row("  not scored: before any label", f"{report['unscored']:,}", "")
+    rejected = report["rejected"]
+    drawn.add_row("rejected", f"{sum(rejected.values()):,}", "")
+    for reason, number in rejected.items():
+        drawn.add_row(f"  {reason}", f"{number:,}", "")
+    bad = sorted(report["bad_fields"].items(), key=lambda one: -one[1])
+    if bad:
+        drawn.add_row("values that could not be read", f"{sum(n for _, n in bad):,}", "")
+    for name, number in bad[:MOST_FIELDS]:
+        drawn.add_row(f"  {name}", f"{number:,}", "")
+    for name, number in report.get("waiting", {}).items():
+        drawn.add_row(f"late labels: {name}", f"{number:,}", "")
+    if report["scores"]:
+        both = [report["scores"][view] for view in ("cumulative", "windowed")]
+        for score in SCORES:
+            drawn.add_row(score.title, *(score.text(view.get(score.name)) for view in both))
+        drawn.add_row("drifts", f"{report['drifts']:,}", "")
+    drawn.add_row("records/s", f"{report['records_per_second']:,.0f}", "")
+    console.print(drawn)
+    if report["checkpoint"] is not None:
+        console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
+
+
+def print_models(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print the scores of several models, a row each, the best one bold."""
+    drawn = Table(title=title, title_justify="left")
+    drawn.add_column("model", no_wrap=True)
+    for name in (*(score.title for score in main_scores()), "us/record"):
+        drawn.add_column(name, justify="right", no_wrap=True)
+    best = max((row["accuracy"] for row in rows), default=0.0)
+    for row in rows:
+        scores = (score.text(row[score.name]) for score in main_scores())
+        style = "bold" if row["accuracy"] == best else ""
+        drawn.add_row(row["model"], *scores, f"{row['us_per_record']:,.1f}", style=style)
+    Console(highlight=False).print(drawn)
