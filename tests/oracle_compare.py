@@ -211,7 +211,7 @@ class Kernels:
         """Know more features or classes."""
         new = self.memory.grown(width, classes)
         self.memory.carry_to(new)
-        new.introduce(self.memory.width, width)
+        new.introduce(self.memory.width, 1 + np.arange(self.memory.width, width))
         self.memory = new
 
     def words(self) -> NDArray[np.int64]:

@@ -69,3 +69,29 @@ def kind_of(bits: int) -> int:
 def content_of(bits: int) -> int:
     """Return what a box holds: 48 bits."""
     return bits & CONTENT
+
+
+@kernel
+def holds_boxes(values: Array) -> bool:
+    """Whether any of the values is a box."""
+    bits = values.view(np.int64)
+    for i in range(bits.size):  # noqa: SIM110  # numba knows no generators
+        if bits[i] >= FIRST_BOX:
+            return True
+    return False
+
+
+@kernel
+def take_numbers(columns: Array, values: Array, kept: Array) -> int:
+    """Fill ``kept`` with the columns of the values that are no boxes; returns how many these are.
+
+    A column that comes several times, as a field's words do, has no numbers: so there are at most
+    as many as columns.
+    """
+    bits = values.view(np.int64)
+    n = 0
+    for t in range(bits.size):
+        if bits[t] < FIRST_BOX and n < kept.size:
+            kept[n] = columns[t]
+            n += 1
+    return n

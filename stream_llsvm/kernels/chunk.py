@@ -34,6 +34,11 @@ class Chunk(NamedTuple):
     packed: Array
     begins: Array
     pieces: Array
+    #: The rows as they came, names and times still in them: row q is
+    #: ``values[value_starts[q] : value_starts[q + 1]]``. Of sparse rows ``z`` leaves these out.
+    values: Array
+    value_columns: Array
+    value_starts: Array
 
 
 _floats, _doubles, _integers = types.float32[::1], types.float64[::1], types.int64[::1]
@@ -41,7 +46,7 @@ CHUNK = types.NamedTuple(
     [
         _floats, _integers, _integers, _integers, _doubles, types.boolean,
         types.float32[:, :, ::1], types.float32[:, ::1], _integers, types.float32[:, ::1],
-        types.int64[:, ::1], _integers,
+        types.int64[:, ::1], _integers, _doubles, _integers, _integers,
     ],
     Chunk,
 )  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_llsvm.kernels.boxes import FIRST_BOX
 from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.scaling import ABSENT
@@ -41,8 +42,8 @@ def digest_of(values: Array, columns: Array, begin: int, end: int) -> int:
     total = np.int64(0)
     for i in range(row.size):
         v = row[i]
-        if math.isnan(v) or v == ABSENT:
-            continue
+        if (math.isnan(v) and bits[i] < FIRST_BOX) or v == ABSENT:
+            continue  # a box is NaN, too, but not missing
         column = named[i] if named.size > 0 else i
         h = (bits[i] ^ (np.int64(column) + 1) * np.int64(_SPREAD)) * np.int64(_MIX)
         h = (h ^ (h >> 29)) * np.int64(_STEP)

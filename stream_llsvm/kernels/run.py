@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
+from stream_llsvm.kernels.boxes import FIRST_BOX, holds_boxes, take_numbers
 from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.chunk import Chunk
 from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
@@ -103,6 +106,11 @@ class SharedState(NamedTuple):
     scales: Annotated[Array, scratch("f8", 2, "width")]
     #: The calibration table, made to rise.
     rising: Annotated[Array, scratch("f8", BINS)]
+    #: Of a chunk of sparse rows without what is no number: where rows start, the columns of their
+    #: values, and how many values were left out.
+    number_starts: Annotated[Array, scratch("i8", 2, "chunk_ends")]
+    number_columns: Annotated[Array, scratch("i8", 2, ("chunk", "width"))]
+    left_out: Annotated[Array, scratch("i8", 2, 1)]
 
 
 @entry
@@ -146,10 +154,11 @@ def run(
                 begins[q] = (starts[first + q] if sparse else (first + q) * d) - begin
             prepare(m, some, at, some_labels, scored)
         if stage in (ALL_STAGES, MEMBERS):
+            named = m.number_columns[place] if m.left_out[place, 0] > 0 else at
             chunk = Chunk(
-                m.z[place], at, begins, lessons[:rows], some_importance, scored, m.scores[place],
-                m.relevance[place], m.clock[place], m.packed[place], m.begins[place],
-                m.pieces[place],
+                m.z[place], named, m.number_starts[place], lessons[:rows], some_importance, scored,
+                m.scores[place], m.relevance[place], m.clock[place], m.packed[place],
+                m.begins[place], m.pieces[place], some, at, begins,
             )  # fmt: skip
             run_members(m, state, scratch, plan, chunk)
         if stage in (ALL_STAGES, FINISH):
@@ -163,7 +172,7 @@ def run(
     if stage == PREPARE:
         memo[FRESH] = 0
     if stage == ALL_STAGES and n > 0:
-        memo[FRESH] = 1 if n == 1 and labels[0] < 0 else 0
+        memo[FRESH] = 1 if n == 1 and labels[0] < 0 and values.size <= m.width else 0
         if memo[FRESH] == 1:
             memo[LENGTH], memo[SPARSE] = values.size, columns.size
             copy_to(m.last, values)
@@ -194,16 +203,23 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
     pieces, lessons = m.pieces[m.place], m.lessons[m.place]
     standardize = m.standardize == 1
     dense = columns.size == 0
+    mixed = not dense and holds_boxes(values)
+    starts, kept = m.number_starts[m.place], m.number_columns[m.place]
+    starts[0] = 0
     laid_out = settled = False
     for q in range(labels.size):
         a, b = begins[q], begins[q + 1]
+        starts[q + 1] = b
+        if mixed:
+            starts[q + 1] = starts[q] + take_numbers(columns[a:b], values[a:b], kept[starts[q] :])
         if dense and not laid_out:
             settled = put_side_by_side(statistics[: b - a], scales)
             laid_out = True
         if settled and not scored:
             scale_settled(scales, standardize, values[a:b], z[a:b])
         elif not scored:
-            scale_row(statistics, standardize, values[a:b], columns[a:b], z[a:b])
+            end = starts[q + 1]
+            scale_row(statistics, standardize, values[a:b], columns[a:b], z[starts[q] : end])
         if pieces.size > 0 and not scored:
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if m.learn_scales == 1 and labels[q] >= 0:
@@ -212,6 +228,7 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
                 observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
                 laid_out = False
         lessons[q] = labels[q] if m.learn_members == 1 else -1
+    m.left_out[m.place, 0] = values.size - starts[labels.size]
 
 
 @inlined
@@ -325,9 +342,12 @@ def remembered(
     """Whether the last call scored this very row and learned nothing since."""
     if memo[FRESH] == 0 or memo[LENGTH] != values.size or memo[SPARSE] != columns.size:
         return False
+    bits, last_bits = values.view(np.int64), last.view(np.int64)
     for i in range(values.size):
+        # What is missing is alike however it is written; boxes hold something.
         both_missing = values[i] != values[i] and last[i] != last[i]
-        if values[i] != last[i] and not both_missing:
+        both_missing &= bits[i] < FIRST_BOX and last_bits[i] < FIRST_BOX
+        if values[i] != last[i] and not both_missing and bits[i] != last_bits[i]:
             return False
     for i in range(columns.size):  # noqa: SIM110  # numba knows no generators
         if columns[i] != last_columns[i]:

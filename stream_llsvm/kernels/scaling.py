@@ -24,6 +24,7 @@ import math
 
 import numpy as np
 
+from stream_llsvm.kernels.boxes import FIRST_BOX
 from stream_llsvm.kernels.compile import Array, Real, entry, kernel
 from stream_llsvm.kernels.levels import (
     OUTLIER,
@@ -181,10 +182,14 @@ def absent_before(statistics: Array, i: int) -> Real:
 def scale_row(
     statistics: Array, standardize: bool, values: Array, columns: Array, out: Array
 ) -> None:
-    """Scale one record."""
+    """Scale one record; of a sparse one only what is no box, one behind the other."""
+    sparse, bits, at = columns.size > 0, values.view(np.int64), 0
     for t in range(values.size):
-        i = columns[t] if columns.size > 0 else t
-        out[t] = scaled(statistics, i, values[t], standardize)
+        if sparse and bits[t] >= FIRST_BOX:
+            continue
+        i = columns[t] if sparse else t
+        out[at] = scaled(statistics, i, values[t], standardize)
+        at += 1
 
 
 @kernel

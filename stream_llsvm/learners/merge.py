@@ -66,7 +66,7 @@ def _brought_to(
     known = len(own)
     own.add(features.names)
     classes = LabelSpace([*model._labels.labels, *labels.labels])
-    memory = grown_to(model._state, known, len(own), width, len(classes))
+    memory = grown_to(model._state, known, own, width, len(classes))
     places = {name: i for i, name in enumerate(own.names)}
     reorder(
         memory, [places[name] for name in features.names], classes.codes(labels.labels).tolist()

@@ -33,6 +33,9 @@ class Plain:
         """Return what people call each of its scores: nothing, if there is only one."""
         return [""]
 
+    def introduce(self, views: Views, first: int, hashes: NDArray[np.int64]) -> None:
+        """Know which fields the columns from ``first`` on are of; 0 for one that is derived."""
+
     def place(
         self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
     ) -> None:

@@ -11,21 +11,22 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.run import SharedState
 from stream_llsvm.kernels.sections import sections_of
 from stream_llsvm.model.state import ModelState
+from stream_llsvm.records.features import FeatureSpace
 
 Order = NDArray[np.int64]
 _OF_FEATURES = ("width", "machine_width", "mapped_width")
 
 
 def grown_to(
-    old: ModelState, known: int, n_features: int, width: int, n_classes: int
+    old: ModelState, known: int, features: FeatureSpace, width: int, n_classes: int
 ) -> ModelState:
-    """Return a copy of a state with room for so much; features from ``known`` on are new."""
+    """Return a copy of a state with room for so much; columns from ``known`` on are new."""
     new = old.grown(width, n_classes)
     if (width, n_classes) == (old.width, old.n_classes):
         new.allocate(old.state)
     else:
         old.carry_to(new)
-    new.introduce(known, n_features)
+    new.introduce(known, features.field_hashes(known))
     return new
 
 

@@ -117,7 +117,8 @@ class GrowingModel(BoundedModel):
             self._state.carry_to(memory)
             self._state = memory
         self._features.append(features)
-        self._state.introduce(known, len(self._features))
+        if features:
+            self._state.introduce(known, self._features.field_hashes(known))
         self._labels = classes
 
     def _laid_out(self, width: int, n_classes: int) -> ModelState:

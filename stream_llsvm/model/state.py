@@ -240,10 +240,12 @@ class ModelState:
         ]
         self._ready = True
 
-    def introduce(self, first: int, end: int) -> None:
-        """Note that the features in these columns are named from the next record on."""
+    def introduce(self, first: int, hashes: NDArray[np.int64]) -> None:
+        """Note that the columns from ``first`` on, of these fields, are named from now on."""
         model = self.views(0)
-        model["statistics"][first:end, BORN] = model["counters"][SEEN]
+        model["statistics"][first : first + len(hashes), BORN] = model["counters"][SEEN]
+        for i, member in enumerate(self.members):
+            member.introduce(self.views(1 + i), first, hashes)
 
     def go_live(self) -> None:
         """Bring the settings to what the members' options say."""

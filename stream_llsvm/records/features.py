@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import repeat
+from itertools import islice, repeat
 from math import hypot, inf, nan
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.records.boxes import name_code
 from stream_llsvm.records.names import check_name, sort_key
 from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.values import as_number, show
@@ -140,6 +141,19 @@ class FeatureSpace:
         if self._names is None:
             self._names = tuple(self._columns)
         return self._names
+
+    def field_hashes(self, first: int = 0) -> NDArray[np.int64]:
+        """Return a number for the field of each column from one on; 0 if it is derived.
+
+        Parameters
+        ----------
+        first
+            The first column that is meant.
+
+        """
+        names = islice(self._columns, first, None)
+        codes = [name_code(n if isinstance(n, str) else repr(n)) or 1 for n in names]
+        return np.array(codes, dtype=np.int64)
 
     def renamed(self, names: Iterable[Hashable]) -> FeatureSpace:
         """Return a space like this with other names.
