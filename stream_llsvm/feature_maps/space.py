@@ -118,7 +118,12 @@ class MappedSpace(FeatureSpace):
     def _made(self, names: Sequence[Hashable]) -> list[Any]:
         return [(PHI, *one) for one in self.map.made_of(names)]
 
-    def encode_many(self, names: Sequence[Hashable], matrix: NDArray[Any] | SparseRows) -> Row:
+    def encode_many(
+        self,
+        names: Sequence[Hashable],
+        matrix: NDArray[Any] | SparseRows,
+        texts: Mapping[int, str] | None = None,
+    ) -> Row:
         """Turn a matrix into rows; see `FeatureSpace.encode_many`.
 
         Parameters
@@ -127,6 +132,8 @@ class MappedSpace(FeatureSpace):
             The names of the matrix's columns.
         matrix
             (n, number of names), or sparse.
+        texts
+            The texts of names, by their codes.
 
         """
         if isinstance(matrix, SparseRows):

@@ -326,7 +326,12 @@ class FeatureSpace:
         width = len(self._columns)
         return width > _SMALL and _SPARSE * named < width
 
-    def encode_many(self, names: Sequence[Hashable], matrix: NDArray[Any] | SparseRows) -> Row:
+    def encode_many(
+        self,
+        names: Sequence[Hashable],
+        matrix: NDArray[Any] | SparseRows,
+        texts: Mapping[int, str] | None = None,
+    ) -> Row:
         """Turn a matrix into rows in the space's column order.
 
         The rows are, to the bit, those that `encode` makes of the same records.
@@ -336,8 +341,11 @@ class FeatureSpace:
         names
             The names of the matrix's columns; those not known are left out.
         matrix
-            (n, number of names), without infinities; or sparse, where a record names only what
-            its row holds.
+            (n, number of names), without infinities; names and times are boxes, see ``boxes.py``.
+            Or sparse, where a record names only what its row holds, and where a column comes
+            several times for the words of a text.
+        texts
+            The texts of names, by their codes.
 
         Returns
         -------

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_llsvm.records.labels import label_array
 from stream_llsvm.records.names import check_name
 from stream_llsvm.records.sparse import NARROW, SparseRows, is_sparse, sparse_rows
-from stream_llsvm.records.values import as_number, is_missing, refuse_column, show
+from stream_llsvm.records.values import as_number, is_missing, show
 
 Names = tuple[Hashable, ...]
 #: Rows of numbers. Small numbers stay small until a block of their rows is encoded: of bytes, eight
@@ -162,7 +162,7 @@ def _column(name: Hashable, kind: nw.dtypes.DType, column: nw.Series[Any]) -> An
     if kind in (nw.Categorical, nw.Enum):  # codes of categories are not amounts of anything
         for row, value in enumerate(values):
             if not is_missing(value):
-                raise refuse_column(name, value, row)
+                as_number(name, str(value), row)  # raises
     return [as_number(name, value, row) for row, value in enumerate(values)]
 
 

@@ -1,11 +1,17 @@
-"""One value of a record -> one float64, or an error that says what to do about it."""
+"""One value of a record -> a number, a time, a name or words, or an error that says what to do."""
 
 from __future__ import annotations
 
+import datetime
 import math
 import reprlib
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+
+from stream_llsvm.records.texts import MISSING, MOST_WORDS, Read, from_text
+from stream_llsvm.records.times import time_of_object
 
 # Types that Python or numpy would turn into a float, at the price of losing what they mean.
 _NOT_NUMBERS = (
@@ -17,6 +23,15 @@ _NOT_NUMBERS = (
     np.datetime64,
     np.timedelta64,
 )
+
+_NUMBERS_ONLY = (
+    "the model learns from numbers; encode it (river.preprocessing.OneHotEncoder) or drop it"
+)
+_UNREADABLE = (
+    "a value is a number, a text, a time or a list of names; write it as one of these or drop it"
+)
+_LISTS = (list, tuple, set, frozenset)
+_WHOLE = (int, np.integer, np.bool_)
 
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = 60
@@ -66,7 +81,97 @@ def is_missing(value: object) -> bool:
         return False
 
 
-def as_number(name: object, value: object, row: int | None = None) -> float:
+def read(name: object, value: object, row: int | None = None) -> Read:
+    """Return what a value of a record is: the one place where that is decided.
+
+    Parameters
+    ----------
+    name
+        The field's name, for the message.
+    value
+        A number of any kind, a text, a date or a time, a list of names, or nothing. An object
+        inside an object is none of these: see ``nested.py``.
+    row
+        The row's position in its frame, for the message.
+
+    Returns
+    -------
+    float, tuple of str, or str
+        A number (NaN if it is missing) or a time (in a NaN, see ``boxes.py``); words; or a name.
+
+    Raises
+    ------
+    ValueError
+        If the value is none of these, is infinite, or is too large for a float.
+
+    Examples
+    --------
+    >>> read("open", True), read("price", "12.5"), read("city", "Oslo"), read("tag", ["b", "a"])
+    (1.0, 12.5, 'Oslo', ('b', 'a'))
+    >>> read("shape", 1j)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: feature 'shape' has the value 1j (complex): a value is a number, a text, ...
+
+    """
+    if isinstance(value, str):
+        told = from_text(value)
+        if type(told) is float and math.isinf(told):
+            raise _infinite(name, value, row)
+        return told
+    if isinstance(value, _LISTS):
+        # The order of a set is another one in each process.
+        unordered = isinstance(value, set | frozenset)
+        return _bag(name, value, sorted(value, key=str) if unordered else value, row)
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return read(name, value[()], row)
+        if value.ndim == 1:
+            return _bag(name, value, value.tolist(), row)
+    moment = _moment(value)
+    return as_number(name, value, row, _UNREADABLE) if moment is None else moment
+
+
+def _moment(value: object) -> float | None:
+    """Return a date, time of day or duration as a float, None if it is neither."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        if np.isnat(value):
+            return math.nan
+        if isinstance(value, np.timedelta64):
+            return float(value / np.timedelta64(1, "s"))
+        value = value.astype("datetime64[us]").item()
+    if isinstance(value, datetime.date):
+        return math.nan if is_missing(value) else time_of_object(value)
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, datetime.time):
+        return value.hour + value.minute / 60 + value.second / 3600
+    return None
+
+
+def _bag(name: object, value: object, items: Iterable[Any], row: int | None) -> Read:
+    """Return the names of a list: distinct, and none for what is missing."""
+    names: dict[str, None] = {}
+    for item in items:
+        if isinstance(item, str):
+            said = item.strip()
+            if said.lower() not in MISSING:
+                names[said] = None
+        elif isinstance(item, _WHOLE):
+            names[str(item)] = None
+        elif not is_missing(item):
+            raise ValueError(
+                f"{_said(name, value, row)}: a list may hold names and whole numbers; give each "
+                "other value a field of its own, or drop it"
+            )
+        if len(names) == MOST_WORDS:
+            break
+    return tuple(names) if len(names) > 1 else next(iter(names), math.nan)
+
+
+def as_number(
+    name: object, value: object, row: int | None = None, advice: str | None = None
+) -> float:
     """Convert one value to a finite float, or to NaN when it is missing.
 
     Parameters
@@ -78,6 +183,8 @@ def as_number(name: object, value: object, row: int | None = None) -> float:
         None or NaN for a missing one.
     row
         The row's position in its frame, for the message.
+    advice
+        What to do about a value that is not a number, for the message.
 
     Raises
     ------
@@ -103,14 +210,14 @@ def as_number(name: object, value: object, row: int | None = None) -> float:
         # float() would parse the text in a bytearray and its like.
         or not (hasattr(kind, "__float__") or hasattr(kind, "__index__"))
     ):
-        raise _not_a_number(name, value, row)
+        raise _not_a_number(name, value, row, advice)
     try:
         number = float(value)  # type: ignore[arg-type]  # whatever cannot is refused below
     except OverflowError:
         raise _infinite(name, value, row) from None
     except Exception:
         # __float__ is the value's own code and may raise anything
-        raise _not_a_number(name, value, row) from None
+        raise _not_a_number(name, value, row, advice) from None
     if math.isinf(number):
         raise _infinite(name, value, row)
     return number
@@ -121,11 +228,8 @@ def _said(name: object, value: object, row: int | None) -> str:
     return f"feature {show(name)}{place} has the value {show(value)} ({type(value).__name__})"
 
 
-def _not_a_number(name: object, value: object, row: int | None) -> ValueError:
-    return ValueError(
-        f"{_said(name, value, row)}: the model learns from numbers; encode it "
-        "(river.preprocessing.OneHotEncoder) or drop it"
-    )
+def _not_a_number(name: object, value: object, row: int | None, advice: str | None) -> ValueError:
+    return ValueError(f"{_said(name, value, row)}: {advice or _NUMBERS_ONLY}")
 
 
 def _infinite(name: object, value: object, row: int | None) -> ValueError:
@@ -133,19 +237,3 @@ def _infinite(name: object, value: object, row: int | None) -> ValueError:
         f"{_said(name, value, row)}: infinite, or too large for a float; clip it, drop it, or "
         "send None if it means that the value is missing"
     )
-
-
-def refuse_column(name: object, value: object, row: int) -> ValueError:
-    """Make the error for a column whose kind is not numeric, whatever its values look like.
-
-    Parameters
-    ----------
-    name
-        The column's name.
-    value
-        Its first value that is not missing.
-    row
-        That value's position.
-
-    """
-    return _not_a_number(name, value, row)

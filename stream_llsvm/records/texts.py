@@ -1,0 +1,114 @@
+"""What a text is: nothing, a number, a time, a bag of words, or a name.
+
+This one function reads the values of dicts, of frames and of all that connectors decode; compiled
+loops that read bytes agree with it to the bit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from math import nan
+
+from stream_llsvm.records.times import time_in
+
+#: What people write where there is no value, in lower case.
+MISSING = frozenset({"", "?", "-", "na", "n/a", "nan", "null", "none"})
+#: Only these are blanks: a reader of bytes must find them, too.
+BLANKS = " \t\n\r\v\f"
+#: So many blank-separated parts, and so many distinct words, make a text.
+FEWEST_WORDS = 3
+#: A bag has at most so many words; what comes behind them is left out.
+MOST_WORDS = 1_000
+#: In a number's text there is none of these: Python's way to group digits is not a stream's.
+_GROUPS = "_"
+_SEVERAL = re.compile(rf"(?:[^{BLANKS}]+[{BLANKS}]+){{{FEWEST_WORDS - 1}}}[^{BLANKS}]")
+_WORD = re.compile(r"\w+")
+#: A number or a time is a float, a bag a tuple of words, and a name a text.
+Read = float | str | tuple[str, ...]
+
+
+def from_text(text: str, missing: Collection[str] = MISSING) -> Read:
+    """Return what a text is: a float, a tuple of words, or a name.
+
+    In this order: missing (NaN), a number (an infinite one is returned as it is), a time (a NaN
+    that holds it, see ``boxes.py``), a bag of distinct words in lower case, or else a name: the
+    text without blanks around it, every character of it.
+
+    Parameters
+    ----------
+    text
+        The text.
+    missing
+        What stands for a missing value, in lower case.
+
+    Examples
+    --------
+    >>> from_text(" 12.5 "), from_text("N/A"), from_text("DE"), from_text("ice cream")
+    (12.5, nan, 'DE', 'ice cream')
+    >>> from_text("Call me, call ME now")
+    ('call', 'me', 'now')
+    >>> from stream_llsvm.records.boxes import unboxed
+    >>> unboxed(from_text("2026-11-19 13:00"))[0]  # TIME
+    2
+
+    """
+    text = text.strip(BLANKS)
+    if not text:
+        return nan
+    number = number_in(text)
+    if number is not None:
+        return number
+    if text.lower() in missing:
+        return nan
+    if "0" <= text[0] <= "9":
+        time = time_in(text)
+        if time is not None:
+            return time
+    return words_in(text) or text
+
+
+def number_in(text: str) -> float | None:
+    """Return the number that a text is, None if it is none.
+
+    Parameters
+    ----------
+    text
+        The text, without blanks around it.
+
+    Examples
+    --------
+    >>> number_in("-1e3"), number_in("1_000"), number_in("12 kg")
+    (-1000.0, None, None)
+
+    """
+    if _GROUPS in text or not text.isascii():
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text, in lower case, as they come; none if they are too few.
+
+    Parameters
+    ----------
+    text
+        The text, without blanks around it.
+
+    Examples
+    --------
+    >>> words_in("to be, or not to be"), words_in("New York"), words_in("a, a, a")
+    (('to', 'be', 'or', 'not'), (), ())
+
+    """
+    if _SEVERAL.match(text) is None:
+        return ()
+    words: dict[str, None] = {}
+    for found in _WORD.finditer(text.lower()):
+        words[found[0]] = None
+        if len(words) == MOST_WORDS:
+            break
+    return tuple(words) if len(words) >= FEWEST_WORDS else ()
