@@ -28,9 +28,8 @@ if TYPE_CHECKING:
         Source,
         SourceError,
     )
-    from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink
+    from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink, StandardOutput
     from stream_llsvm.connectors.file.source import FileSource
-    from stream_llsvm.connectors.file.stdout_sink import StandardOutput
     from stream_llsvm.connectors.formats import message_codec
     from stream_llsvm.connectors.kafka.dead_letters import KafkaDeadLetters
     from stream_llsvm.connectors.kafka.sink import KafkaSink
@@ -55,7 +54,7 @@ _WHERE = {
     "Key": "keys",
     "ListSource": "list_source",
     "SqliteSource": "sqlite.source",
-    "StandardOutput": "file.stdout_sink",
+    "StandardOutput": "file.sink",
     "message_codec": "formats",
 } | dict.fromkeys(_BASE, "base")
 

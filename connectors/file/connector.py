@@ -60,7 +60,7 @@ class FileConnector(Connector):
     def sink(self, address: str, options: Mapping[str, Any]) -> Sink:
         """Return a file of results, its folder made, or standard output."""
         if address == "-":
-            from stream_llsvm.connectors.file.stdout_sink import StandardOutput
+            from stream_llsvm.connectors.file.sink import StandardOutput
 
             return StandardOutput()
         from stream_llsvm.connectors.file.sink import FileSink

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,23 @@ class FileDeadLetters(LineWriter):
                 for one in rejected
             ]
         )
+
+
+class StandardOutput:
+    """Predictions as JSON Lines on standard output.
+
+    What has been read by the next program cannot be taken back: after a crash, what was predicted
+    behind the last checkpoint is written again.
+    """
+
+    def write(self, results: Sequence[Result]) -> None:
+        """Print results."""
+        sys.stdout.write("".join(f"{as_line(one).decode()}\n" for one in results))
+
+    def flush(self) -> None:
+        """Let the next program have them."""
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Let the next program have them."""
+        self.flush()

@@ -119,7 +119,7 @@ class KafkaConnector(Connector):
 
     def writer(self, address: str) -> RecordWriter:
         """Return a topic of records, which is made if it is not there."""
-        from stream_llsvm.connectors.kafka.record_writer import TopicRecords
+        from stream_llsvm.connectors.kafka.sink import TopicRecords
 
         servers, (topic,) = self._made(address, {"make_topic": True})
         return TopicRecords(topic, servers, _PATIENCE)
@@ -131,7 +131,7 @@ class KafkaConnector(Connector):
         if options.get("make_topic"):
             from stream_llsvm.connectors.base import SinkError
             from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings
-            from stream_llsvm.connectors.kafka.make_topic import make_topic
+            from stream_llsvm.connectors.kafka.topics import make_topic
 
             how = _reach(options)
             settings = Settings(where.servers, how["options"], how["connect_timeout"])

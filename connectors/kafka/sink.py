@@ -1,18 +1,17 @@
-"""Results into Kafka."""
+"""Results into Kafka: JSON as in files, the record's key, and its place in a header."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.connectors.base import Position, Result
-from stream_llsvm.connectors.kafka.client import Settings
-from stream_llsvm.connectors.kafka.dead_letters import KafkaDeadLetters
-from stream_llsvm.connectors.kafka.results import as_messages, headers
+from stream_llsvm.connectors.base import Position, Result, SinkError
+from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings, wait_for_topics
+from stream_llsvm.connectors.kafka.fast_write import Message, coded, metadata_of
 from stream_llsvm.connectors.kafka.sender import MOST_OPEN, Sender
 from stream_llsvm.connectors.kafka.transactions import Transactions
-
-__all__ = ["KafkaDeadLetters", "KafkaSink"]
+from stream_llsvm.connectors.predictions import as_line
 
 _FEW = 16  # results, which are sent one by one and may share a batch with those of the next write
 _BUNDLE = 2_000  # results that are made into messages at once
@@ -143,3 +142,96 @@ class KafkaSink:
         A transaction that a former process left in the middle of its commit is ended first.
         """
         return self._transactions.committed_offsets()
+
+
+_SOURCE = "source"  # the header with the record's place
+
+
+def as_messages(results: Sequence[Result], model_version: str | None) -> list[Message]:
+    r"""Return a message for each result.
+
+    Examples
+    --------
+    >>> from stream_llsvm.connectors.base import Place
+    >>> result = Result(Place("in", 0, 7), "k", None, "up", 0.75)
+    >>> message = as_messages([result], None)[0]
+    >>> message.key, message.headers
+    (b'k', b'\x02\x0csource\x0cin/0@7')
+
+    """
+    more = headers(b"", model_version)[1:]
+    # The same for all but the place, whose length has one byte as long as it is below 64.
+    whole = coded([(_SOURCE, b""), *more])
+    before = whole[: 2 + len(_SOURCE)]
+    after = whole[len(before) + 1 :]
+    made = []
+    for result in results:
+        place = str(result[0]).encode()
+        size = len(place)
+        if size < 64:
+            own = b"%b%c%b%b" % (before, size << 1, place, after)
+        else:
+            own = coded([(_SOURCE, place), *more])
+        made.append(Message(as_key(result[1]), as_line(result), own))
+    return made
+
+
+def headers(place: bytes, model_version: str | None) -> list[tuple[str, bytes]]:
+    """Return a message's headers."""
+    model = [] if model_version is None else [("model", model_version.encode())]
+    return [(_SOURCE, place), *model]
+
+
+def as_key(key: Any) -> bytes | None:
+    """Return a record's key as a message's."""
+    if key is None or isinstance(key, bytes):
+        return key
+    return str(key).encode(errors="surrogatepass")
+
+
+class TopicRecords:
+    """A `RecordWriter` to a topic.
+
+    Parameters
+    ----------
+    topic
+        Its name; it must exist.
+    servers
+        See ``Settings``.
+    patience
+        Seconds to wait for a broker, at the start and at the end.
+
+    """
+
+    def __init__(self, topic: str, servers: str, patience: float) -> None:
+        from kafka import KafkaProducer
+
+        settings = Settings(servers, None, patience)
+        try:
+            self._producer: Any = settings.connect(lambda how: KafkaProducer(linger_ms=5, **how))
+            metadata, deadline = metadata_of(self._producer), time.monotonic() + patience
+            trouble = wait_for_topics(metadata, [topic], deadline)
+        except KafkaTroubleError as error:
+            raise SinkError(str(error)) from None
+        if trouble is not None:
+            self._producer.close(timeout=0)
+            raise SinkError(f"Kafka at {servers}: {trouble.text}")
+        self._topic, self._patience, self._settings = topic, patience, settings
+        self._failed: list[BaseException] = []
+
+    def send(self, key: Any, value: bytes) -> None:
+        """Hand over a message."""
+        coded = None if key is None else str(key).encode()
+        self._producer.send(self._topic, value, key=coded).add_errback(self._failed.append)
+
+    def push(self) -> None:
+        """Raise SinkError with what went wrong so far."""
+        if self._failed:
+            text = self._settings.scrub(self._failed[0])
+            raise SinkError(f"Kafka topic {self._topic!r}: {text}")
+
+    def close(self) -> None:
+        """Wait until all has arrived."""
+        self._producer.flush(self._patience)
+        self._producer.close(timeout=self._patience)
+        self.push()

@@ -21,9 +21,8 @@ from stream_llsvm.connectors.kafka.client import (
     wait_for_topics,
 )
 from stream_llsvm.connectors.kafka.fast_read import metadata_of, quicken
-from stream_llsvm.connectors.kafka.fetch_buffer import FetchBuffer
 from stream_llsvm.connectors.kafka.group import GroupDisplay
-from stream_llsvm.connectors.kafka.messages import Messages
+from stream_llsvm.connectors.kafka.messages import FetchBuffer, Messages
 from stream_llsvm.connectors.kafka.positions import LostDataError, Positions, as_position
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
 from stream_llsvm.connectors.kafka.topics import Topics

@@ -1,12 +1,14 @@
-"""The topics to read, which partitions they have, and whether they are still the same."""
+"""Topics: which partitions they have, and whether they are still the same; new ones."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.connectors.base import Position, SourceError
+from stream_llsvm.connectors.base import Position, SinkError, SourceError
+from stream_llsvm.connectors.kafka.client import Settings
 
 _GONE = 30.0  # a topic that is missing so long has been deleted
 
@@ -85,3 +87,34 @@ class Topics:
                     f"Kafka: topic {topic!r} was deleted and made anew; its offsets mean others"
                 )
         return not self._gone
+
+
+log = logging.getLogger("stream_llsvm.kafka")
+
+
+def make_topic(settings: Settings, topic: str) -> None:
+    """Make the topic, with the broker's usual number of partitions, unless it is there.
+
+    Parameters
+    ----------
+    settings
+        How to reach the brokers.
+    topic
+        Its name.
+
+    """
+    from kafka import KafkaAdminClient
+    from kafka.errors import KafkaError, TopicAlreadyExistsError
+
+    admin = settings.connect(lambda how: KafkaAdminClient(**how))
+    try:
+        if topic not in admin.list_topics():
+            admin.create_topics([topic])
+            log.warning("made the topic %r", topic)
+    except TopicAlreadyExistsError:  # somebody else was faster
+        pass
+    except KafkaError as error:
+        text = settings.scrub(f"{type(error).__name__}: {error}")
+        raise SinkError(f"the topic {topic!r} cannot be made: {text}") from None
+    finally:
+        admin.close()

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any, TypeVar
 
-from stream_llsvm.model.align import grown_to, reorder
 from stream_llsvm.model.growth import FREE, GrowingModel
-from stream_llsvm.model.merge import merged
+from stream_llsvm.model.merge import grown_to, merged, reorder
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.labels import LabelSpace

@@ -19,8 +19,8 @@ from stream_llsvm.model.foretold import Foretold, put_waiting, waiting_of
 from stream_llsvm.model.layout import BYTES, WORD, laid_out, zeros_on_lines
 from stream_llsvm.model.notices import announce
 from stream_llsvm.model.rows import Rows
+from stream_llsvm.model.scheduler import run_on_threads
 from stream_llsvm.model.soundness import is_sound
-from stream_llsvm.model.threads import run_on_threads
 
 UNBOUNDED = 2**62
 

@@ -13,8 +13,7 @@ pytest.importorskip("kafka", reason="comes with the extra 'test'")
 from kafka.consumer.fetcher import ConsumerRecord
 
 from stream_llsvm.connectors.flat.message_sets import COLUMNS, OFFSET
-from stream_llsvm.connectors.kafka.fetch_buffer import FetchBuffer
-from stream_llsvm.connectors.kafka.messages import Messages
+from stream_llsvm.connectors.kafka.messages import FetchBuffer, Messages
 
 
 def piece(partition: int, offsets: range) -> Messages:
