@@ -16,8 +16,8 @@ from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.anchors.member import Anchors
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.ferns.member import Ferns
-from stream_llsvm.members.interface import Member
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
 from stream_llsvm.members.waves.member import Waves

@@ -17,8 +17,8 @@ from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.members.anchors.codes import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.members.anchors.member import LADDER, Anchors
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.ferns.member import Ferns
-from stream_llsvm.members.interface import Member
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
 from stream_llsvm.members.waves.member import Waves

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.members.additive.member import Additive
-from stream_llsvm.members.interface import Member
+from stream_llsvm.members.base import Member
 from stream_llsvm.options import choice, whole
 
 

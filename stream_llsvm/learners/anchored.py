@@ -17,7 +17,7 @@ from stream_llsvm.members.anchors.codes import CODINGS
 from stream_llsvm.members.anchors.member import LADDER, Anchors
 from stream_llsvm.members.anchors.state import LADDER as LADDER_SCHEDULE
 from stream_llsvm.members.anchors.state import PAPER_SAPL
-from stream_llsvm.members.interface import Member
+from stream_llsvm.members.base import Member
 from stream_llsvm.model.explain import Explanation
 from stream_llsvm.options import choice, number, whole
 from stream_llsvm.records.frames import as_matrix

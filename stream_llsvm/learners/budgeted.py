@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING, REMOVAL
 from stream_llsvm.members.family.budget_svm.member import WIDTHS, Budgeted
-from stream_llsvm.members.interface import Member
 from stream_llsvm.options import choice, number, whole
 
 MAINTENANCE = {"merging": MERGING, "removal": REMOVAL}

@@ -7,7 +7,7 @@ from inspect import cleandoc
 
 from stream_llsvm.kernels.plan import READS_METRIC
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.members.interface import Member
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.registry import KINDS
 from stream_llsvm.options import whole
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.landmarks.member import Landmarks
 from stream_llsvm.members.family.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
-from stream_llsvm.members.interface import Member
 from stream_llsvm.options import choice, number, whole
 
 PROJECTIONS = {"linear": LINEAR, "rbf": RBF}

@@ -16,7 +16,7 @@ from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.members.anchors.codes import INVERSE_DISTANCE, SOFTMAX
 from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.anchors.state import LADDER
-from stream_llsvm.members.interface import Member
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.regression.kernel import run_numbers
 from stream_llsvm.members.regression.member import Numbers
 from stream_llsvm.model.explain import Explanation

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.local_svm.member import LocalMachines
 from stream_llsvm.members.family.local_svm.smo import LINEAR, RBF
 from stream_llsvm.members.family.local_svm.window import DIAGONAL, FULL, PLAIN, RESERVOIR, SLIDING
-from stream_llsvm.members.interface import Member
 from stream_llsvm.options import choice, number, whole
 
 METRICS = {"diagonal": DIAGONAL, "megm": FULL}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.members.interface import Member
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.options import choice, whole
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from stream_llsvm.kernels.losses import LOSSES_OF_PEGASOS
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.pegasos.member import Pegasos
-from stream_llsvm.members.interface import Member
 from stream_llsvm.options import choice, flag, number, whole
 
 

@@ -15,7 +15,7 @@ from stream_llsvm.kernels.scaling import scale_rows
 from stream_llsvm.members.anchors.codes import SOFTMAX
 from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.anchors.state import MASS, N_ANCHORS, SEEN, SPREAD, ZOOM
-from stream_llsvm.members.interface import Views
+from stream_llsvm.members.base import Views
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.model.warm_start import History, Order
 from stream_llsvm.optimum import BIAS_SCALE, Codes, solve

@@ -1,28 +1,90 @@
-"""What members have in common: step sizes side by side, and what most of them leave as it is."""
+"""What a member is, and what many have in common: step sizes side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import CRAMMER_SINGER
 from stream_llsvm.kernels.plan import NO_METRIC
-from stream_llsvm.members.interface import Shape, Views
 from stream_llsvm.members.pooling import Part
 
+#: A member's sections by name, and a shape of a model: (width, columns).
+Views = Mapping[str, NDArray[Any]]
+Shape = tuple[int, int]
 
-class Plain:
-    """A member without anchors, relevance or memories, and nothing to prepare for a warm start."""
 
+class Parts(NamedTuple):
+    """Experts' scores for one record, taken apart: they are ``of_features.sum(2) + rest``.
+
+    ``of_features`` and ``slopes`` (how a score changes with a scaled feature) are (experts,
+    columns, features), ``rest`` is (experts, columns).
+    """
+
+    of_features: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    rest: NDArray[np.float64]
+
+
+class Member(ABC):
+    """What a classifier is made of: what a model's state and its readers know of each kind.
+
+    A kind says what is abstract here. The rest is that of a member without anchors, relevance or
+    memories, and with nothing to prepare for a warm start. ``members/anchors/member.py`` has all.
+    """
+
+    #: How many anchors there may be. A kind's option, or 0.
     n_anchors = 0
+    #: Its compiled functions, and the NamedTuple that says what it keeps.
+    kernels: Kernels
+    state: Any
     #: Whether its kernel for many rows that only want an answer knows this member's options.
     answers_together = False
     #: Whether it leaves the learned metric for others, or reads it.
     metric = NO_METRIC
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the user calls it."""
+
+    @abstractmethod
+    def cost(self, width: int, columns: int) -> int:
+        """Return the multiply-adds per record."""
+
+    @abstractmethod
+    def experts(self, width: int, columns: int) -> int:
+        """Return how many scores per column it gives."""
+
+    @abstractmethod
+    def sizes(self, width: int, columns: int) -> dict[str, int]:
+        """Return its sizes and choices, as its state names them."""
+
+    @abstractmethod
+    def begin(self, views: Views, width: int, columns: int) -> None:
+        """Fill in what is not zero at first."""
+
+    @abstractmethod
+    def kept_experts(self, old: Shape, new: Shape) -> list[int]:
+        """Return which experts of the old shape (width, columns) are those of the new one."""
+
+    @abstractmethod
+    def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
+        """Move a state into a larger one: more features, more classes, maybe less of the rest."""
+
+    @abstractmethod
+    def parts(self, views: Views, z: NDArray[np.float64]) -> Parts | None:
+        """Take the scores of the record last seen apart; None if no part is any feature's."""
+
+    @abstractmethod
+    def sound(self, views: Views) -> bool:
+        """Whether the kernel can trust this state (it comes from a file)."""
 
     @property
     def attributes(self) -> bool:
@@ -97,9 +159,9 @@ class Plain:
             If the models have nothing in common that could be averaged.
 
         """
-        own: Any = self
         raise ValueError(
-            f"a member {own.name!r} cannot be merged: merge models without it, or keep one of these"
+            f"a member {self.name!r} cannot be merged: merge models without it, or keep one of "
+            "these"
         )
 
     def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
@@ -115,7 +177,7 @@ class Plain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stepping(Plain):
+class Stepping(Member):
     """A member whose weights are learned by several step sizes side by side.
 
     Each has raw weights and, if ``averaged``, their average: (copies, rungs, columns, ...).

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.cells import SEEN, STEPS
-from stream_llsvm.members.base import Stepping
-from stream_llsvm.members.interface import Shape, Views
+from stream_llsvm.members.base import Shape, Stepping, Views
 from stream_llsvm.members.pooling import Part, by_weight, mean_of
 
 
@@ -22,7 +21,6 @@ class Cells(Stepping):
     average_floor: float = 0.003
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         rungs = len(self.rungs(width, columns))
         return {
             "settings": STEPS + rungs,
@@ -42,7 +40,6 @@ class Cells(Stepping):
         views["settings"][:] = (self.average_floor, *steps)
 
     def slow_down(self, views: Views, left: float) -> None:
-        """Take steps of so much of their length."""
         self.set_up(views)
         views["settings"][STEPS:] *= left
 
@@ -60,7 +57,6 @@ class Cells(Stepping):
             new["bias"][:, :, max(2, before[1]) : after[1]] = -1
 
     def square(self, views: Views) -> float:
-        """Return the sum of the squares of its weights, the raw ones."""
         raw = np.moveaxis(views["weights"], -3, 0)[0].ravel(), views["bias"][0].ravel()
         return sum(float(np.dot(part, part)) for part in raw)
 

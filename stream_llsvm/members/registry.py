@@ -8,12 +8,12 @@ from typing import NamedTuple
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.members.additive import member as additive
 from stream_llsvm.members.anchors import member as anchors
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.budget_svm import member as budget_svm
 from stream_llsvm.members.family.landmarks import member as landmarks
 from stream_llsvm.members.family.local_svm import member as local_svm
 from stream_llsvm.members.family.pegasos import member as pegasos
 from stream_llsvm.members.ferns import member as ferns
-from stream_llsvm.members.interface import Member
 from stream_llsvm.members.neighbours import member as neighbours
 from stream_llsvm.members.prior import member as prior
 from stream_llsvm.members.waves import member as waves

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.members.interface import Member
+from stream_llsvm.members.base import Member
 from stream_llsvm.model.file import ModelFileError
 from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.room import BoundedModel

@@ -17,7 +17,7 @@ from stream_llsvm.kernels.pieces import most_pieces
 from stream_llsvm.kernels.run import SharedState
 from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.kernels.sections import Section, own_sizes, sections_of
-from stream_llsvm.members.interface import Member, Shape
+from stream_llsvm.members.base import Member, Shape
 
 BYTES = {"f4": 4, "f8": 8, "i8": 8}
 WORD = 8

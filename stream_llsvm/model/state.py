@@ -14,7 +14,7 @@ from stream_llsvm.kernels.dispatch import address_of, number_of
 from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, POWER, TRUST
 from stream_llsvm.kernels.run import SEEN, run
 from stream_llsvm.kernels.scaling import BORN
-from stream_llsvm.members.interface import Member, Shape
+from stream_llsvm.members.base import Member, Shape
 from stream_llsvm.model.foretold import Foretold, put_waiting, waiting_of
 from stream_llsvm.model.layout import BYTES, WORD, laid_out, zeros_on_lines
 from stream_llsvm.model.notices import announce

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.kernels.scaling import ABSENT
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.ferns import kernel
-from stream_llsvm.members.interface import Member
 from stream_llsvm.members.waves import kernel as waves
 from tests.oracle import Oracle
 from tests.oracle_compare import (

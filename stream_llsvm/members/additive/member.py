@@ -13,9 +13,8 @@ from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
 from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.members.additive import kernel
-from stream_llsvm.members.base import by_expert
+from stream_llsvm.members.base import Member, Parts, Shape, Views, by_expert
 from stream_llsvm.members.cells import Cells
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
 from stream_llsvm.members.pooling import Part, mean_of, shares_of
 
 _WIDE = 256  # features; from there on the table would leave the cache
@@ -34,11 +33,9 @@ class Additive(Cells):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"additive:{self.n_knots}"
 
     def rung_cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung, to score it."""
         return 2 * width * columns * self.copies
 
     def knots(self, width: int) -> int:
@@ -47,11 +44,9 @@ class Additive(Cells):
         return (self.n_knots - 1) // _THINNED + 1 if few else self.n_knots
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return super().sizes(width, columns) | {"knots": self.knots(width)}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         self.go_live(views)
 
     def width_of(self, views: Views) -> int:
@@ -59,11 +54,9 @@ class Additive(Cells):
         return len(views["mass"])
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say."""
         self.set_up(views)
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
-        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
         kept = self.kept_rungs(before, after)
         new["running"][:] = old["running"]
         every = _THINNED if self.knots(before[0]) > self.knots(after[0]) else 1
@@ -101,7 +94,6 @@ class Additive(Cells):
         out["weights"][:] = mean_of(shares, [table for _, table in tables])
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         return bool((views["running"] >= 0).all() and (views["mass"] >= 0).all())
 
 

@@ -15,8 +15,7 @@ from stream_llsvm.members.anchors import kernel as anchors
 from stream_llsvm.members.anchors import merge, together
 from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.members.anchors.codes import RECONSTRUCTION, SOFTMAX
-from stream_llsvm.members.base import Stepping, by_expert
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
+from stream_llsvm.members.base import Member, Parts, Shape, Stepping, Views, by_expert
 from stream_llsvm.members.kmeans import kmeans
 from stream_llsvm.members.pooling import Part
 
@@ -68,7 +67,6 @@ class Anchors(Stepping):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"anchors:{self.n_anchors}"
 
     @property
@@ -77,17 +75,14 @@ class Anchors(Stepping):
         return not self.flat
 
     def rung_cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung, to score it."""
         machine = (1 if self.flat else width) * columns * self.copies
         return machine * (self.n_neighbors + 1)
 
     def search_cost(self, width: int) -> int:
-        """Return the multiply-adds per record that all rungs share."""
         k = self.n_neighbors if self.coding == RECONSTRUCTION else 0
         return self.n_anchors * width + k * (k - 1) // 2 * width
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         rungs = self.rungs(width, columns)
         machines = self.n_anchors + (self.common_share > 0)
         solved = self.n_neighbors if self.coding == RECONSTRUCTION else 0
@@ -111,7 +106,6 @@ class Anchors(Stepping):
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         self.begin_settings(views)
         views["raw_scale"][:] = 1
         if self.common_share > 0:
@@ -134,7 +128,6 @@ class Anchors(Stepping):
         return views["positions"].shape[1], views["biases"].shape[3]
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
-        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
         rungs = self.rungs(*before)
         kept = [rungs.index(s) for s in self.rungs(*after)]
         for name in ("running", "facts", "gain"):
@@ -198,7 +191,6 @@ class Anchors(Stepping):
             np.maximum(visits, 1 / (_PLACED_PACE * self.cluster_floor), out=visits)
 
     def go_live(self, views: Views) -> None:
-        """Learn as a stream again."""
         self.begin_settings(views)
 
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts:
@@ -238,7 +230,6 @@ class Anchors(Stepping):
     def anchors(
         self, views: Views
     ) -> Iterator[tuple[NDArray[np.float64], float, NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield each anchor's position, mass, and experts' weights and biases."""
         facts = views["facts"].astype(np.float64)
         for a in range(int(views["running"][kernel.N_ANCHORS])):
             weights = self._machines(views, np.array([a]))[0]
@@ -251,14 +242,12 @@ class Anchors(Stepping):
             )
 
     def masses(self, views: Views) -> NDArray[np.float64]:
-        """Return how many records each anchor has answered, each counted by its share."""
         born = int(views["running"][kernel.N_ANCHORS])
         return np.asarray(views["facts"][kernel.MASS, :born].astype(np.float64))
 
     def positions(
         self, views: Views, which: NDArray[np.int64], columns: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return where some anchors are in some of the features, scaled."""
         zoom = views["facts"][kernel.ZOOM, which].astype(np.float64)
         return np.asarray(zoom[:, None] * views["positions"][np.ix_(which, columns)])
 
@@ -301,16 +290,13 @@ class Anchors(Stepping):
         return summed, np.einsum("e,nec->nc", strength, flat.astype(np.float64))
 
     def answering(self, views: Views) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the anchors that answered the last record, and their shares."""
         n = int(views["found"][0])
         return views["near"][:n].copy(), np.asarray(views["shares"][2, :n].astype(np.float64))
 
     def moves(self, views: Views) -> int:
-        """Return how often an anchor has been moved."""
         return int(views["running"][kernel.MOVES])
 
     def square(self, views: Views) -> float:
-        """Return the sum of the squares of its weights, the raw ones."""
         total = float(np.square(views["biases"][:, 0].astype(np.float64)).sum())
         for r, scale in enumerate(views["raw_scale"].tolist()):
             raw = views["weights"][:, 0, r].ravel()
@@ -322,7 +308,6 @@ class Anchors(Stepping):
         merge.merge(self, parts, out)
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         running, facts = views["running"], views["facts"]
         n_anchors = running[kernel.N_ANCHORS]
         if not (0 <= n_anchors <= self.n_anchors and n_anchors == int(n_anchors)):

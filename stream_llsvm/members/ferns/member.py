@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
 from stream_llsvm.kernels.plan import READS_METRIC
-from stream_llsvm.members.base import by_expert
+from stream_llsvm.members.base import Member, Parts, Shape, Views, by_expert
 from stream_llsvm.members.cells import Cells
 from stream_llsvm.members.ferns import kernel
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
 from stream_llsvm.members.pooling import Part, mean_of, shares_of
 
 _KEPT_FLOATS = 2**18
@@ -39,19 +38,15 @@ class Ferns(Cells):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"ferns:{self.n_ferns}"
 
     def rung_cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung, to score it."""
         return self.n_ferns * columns * self.copies
 
     def search_cost(self, width: int) -> int:
-        """Return the multiply-adds per record that all rungs share."""
         return self.n_ferns * self.depth
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return super().sizes(width, columns) | {
             "ferns": self.n_ferns,
             "depth": self.depth,
@@ -60,7 +55,6 @@ class Ferns(Cells):
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         views["source"][0] = self.seed
         self.go_live(views)
 
@@ -69,11 +63,9 @@ class Ferns(Cells):
         return int(views["recent"].shape[1])
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say."""
         self.set_up(views)
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
-        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
         kept = self.kept_rungs(before, after)
         for name in ("running", "source", "features", "thresholds", "facts", "mass"):
             new[name][:] = old[name]
@@ -148,7 +140,6 @@ class Ferns(Cells):
         views["features"][:] = np.argsort(columns)[views["features"]]
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         features, width = views["features"], views["recent"].shape[1]
         return bool(
             (views["running"] >= 0).all()

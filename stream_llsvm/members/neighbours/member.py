@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.plan import LEAVES_METRIC
-from stream_llsvm.members.base import Plain
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.neighbours import kernel, merge
 from stream_llsvm.members.pooling import Part
 
@@ -23,7 +22,7 @@ _SHORTEST = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remembered(Plain):
+class Remembered(Member):
     """The last records, which vote. See ``members/neighbours/kernel.py``."""
 
     window: int = 2_000
@@ -42,7 +41,6 @@ class Remembered(Plain):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"memory:{self.window}"
 
     def length(self, width: int) -> int:
@@ -51,7 +49,6 @@ class Remembered(Plain):
         return length if length >= min(self.window, _SHORTEST) else 0
 
     def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives."""
         return kernel.EXPERTS if self.length(width) > 0 else 0
 
     def expert_names(self, width: int, columns: int) -> list[str]:
@@ -59,21 +56,17 @@ class Remembered(Plain):
         return ["closest", "latest", "all"][: self.experts(width, columns)]
 
     def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record."""
         return self.length(width) * width + min(kernel.METRIC_BUDGET, kernel.NEAREST * width)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return {"window": self.length(width), "learns_metric": int(self.learns_metric)}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         views["scale"][:] = 1
         views["ruler"][:] = 1
         views["effort"][:] = 1e-3
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
         return list(range(self.experts(*new)))
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
@@ -95,7 +88,6 @@ class Remembered(Plain):
         views["running"][kernel.RESTING] = 0 if last else 1
 
     def go_live(self, views: Views) -> None:
-        """Learn as a stream again."""
         views["running"][kernel.RESTING] = 0
 
     def relevance(self, views: Views) -> NDArray[np.float64] | None:
@@ -109,7 +101,6 @@ class Remembered(Plain):
         return None
 
     def voters(self, views: Views) -> list[tuple[int, float, float, float]]:
-        """Return the remembered records that voted on the last: label, age, distance, share."""
         n = int(views["found"][0]) if len(views["norms"]) > 0 else 0
         near = views["near"][:n]
         labels, stamps, worth = views["facts"][:, near]
@@ -130,7 +121,6 @@ class Remembered(Plain):
         labels[:] = np.argsort(codes)[labels.astype(np.int64)]
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         running, facts, window = views["running"], views["facts"], len(views["norms"])
         held, head = running[kernel.HELD], running[kernel.HEAD]
         classes = views["votes"].shape[1]

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
-from stream_llsvm.members.base import Plain
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.pooling import Part, by_weight, mean_of
 from stream_llsvm.members.prior import kernel
 
@@ -20,7 +19,7 @@ _NEARER = 6.4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prior(Plain):
+class Prior(Member):
     """How often each class has come of late. See ``members/prior/kernel.py``."""
 
     reach: int = 32
@@ -30,7 +29,6 @@ class Prior(Plain):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"prior:{self.reach}"
 
     @property
@@ -39,7 +37,6 @@ class Prior(Plain):
         return float(self.reach), max(1.0, self.reach / _NEARER)
 
     def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives."""
         return kernel.EXPERTS
 
     def expert_names(self, width: int, columns: int) -> list[str]:
@@ -47,23 +44,18 @@ class Prior(Plain):
         return [f"last {reach:g}" for reach in self.reaches]
 
     def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record."""
         return 2 * kernel.EXPERTS * columns
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return {}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         self.go_live(views)
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say."""
         views["reaches"][:] = self.reaches
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
         return list(range(kernel.EXPERTS))
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
@@ -83,7 +75,6 @@ class Prior(Plain):
         out["shares"][:] = mean_of(by_weight(parts), [part.views["shares"] for part in parts])
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         shares = views["shares"]
         return bool(((shares >= 0) & (shares < 2)).all())  # rounding may carry one above 1
 

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE
-from stream_llsvm.members.base import Plain
-from stream_llsvm.members.interface import Parts, Shape, Views
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.regression import kernel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Plain):
+class Numbers(Member):
     """No machine of its own. See ``members/regression/kernel.py``."""
 
     loss: int

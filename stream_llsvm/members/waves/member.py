@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
-from stream_llsvm.members.base import Plain
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.pooling import Part, by_weight, mean_of
 from stream_llsvm.members.waves import kernel
 
@@ -20,7 +19,7 @@ _FREQUENCIES = 2**15
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waves(Plain):
+class Waves(Member):
     """Least squares over random Fourier features. See ``members/waves/kernel.py``."""
 
     n_waves: int = 128
@@ -31,7 +30,6 @@ class Waves(Plain):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"waves:{self.n_waves}"
 
     def waves(self, width: int) -> int:
@@ -39,7 +37,6 @@ class Waves(Plain):
         return self.n_waves if self.n_waves * width <= _FREQUENCIES else 0
 
     def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives."""
         return 1 if self.waves(width) > 0 else 0
 
     def expert_names(self, width: int, columns: int) -> list[str]:
@@ -52,7 +49,6 @@ class Waves(Plain):
         return waves * (width + columns + (2 * waves + columns) // 4)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return {"waves": self.waves(width)}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
@@ -67,7 +63,6 @@ class Waves(Plain):
             views["frequencies"][column, 1:] = normal[1:] / (2 * np.pi)
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
         return list(range(self.experts(*new)))
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
@@ -106,7 +101,6 @@ class Waves(Plain):
         return Parts(of_features[None], slopes[None], (weights @ np.cos(begin))[None])
 
     def square(self, views: Views) -> float:
-        """Return the sum of the squares of its weights."""
         return float(np.square(views["weights"].astype(np.float64)).sum())
 
     def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
@@ -132,7 +126,6 @@ class Waves(Plain):
         out["running"][kernel.SEEN] = np.round(now)
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         variance = views["variance"]
         certain = np.diagonal(variance) >= 0
         return bool(

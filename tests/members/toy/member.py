@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
-from stream_llsvm.members.base import Plain
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.pooling import Part, by_weight, mean_of
 from tests.members.toy import kernel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Toy(Plain):
+class Toy(Member):
     """One linear machine a class. See ``tests/members/toy/kernel.py``."""
 
     percent: int = 10

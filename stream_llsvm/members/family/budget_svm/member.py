@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import HINGE, OVR
-from stream_llsvm.members.base import Stepping
+from stream_llsvm.members.base import Member, Parts, Shape, Stepping, Views
 from stream_llsvm.members.family.budget_svm import kernel
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING, POWER
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
 
 #: Widths that stand side by side: factors of gamma, each four times the one before.
 WIDTHS = (0.5, 2.0, 8.0)
@@ -46,7 +45,6 @@ class Budgeted(Stepping):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"pegasos:{self.most}"
 
     def vectors(self, width: int) -> int:
@@ -66,7 +64,6 @@ class Budgeted(Stepping):
         return [f"gamma x {s:g}" for s in self.rungs(width, columns)]
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return {
             "n_vectors": self.vectors(width),
             "rungs": self.experts(width, columns),
@@ -76,11 +73,9 @@ class Budgeted(Stepping):
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         self.go_live(views)
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say."""
         width, columns = views["vectors"].shape[1], views["bias"].shape[1]
         factor = self.rungs(width, columns)[0]
         t0 = self.t0 if self.t0 >= 0 else 1 / self.l2
@@ -129,7 +124,6 @@ class Budgeted(Stepping):
         return scale * scale * sum(float(np.dot(part, part)) for part in parts)
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         running = views["running"]
         counts = running[[kernel.SEEN, kernel.HELD, kernel.MADE]]
         return bool(

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
 from stream_llsvm.members.anchors.state import MASS, NORM, VISITS, ZOOM
-from stream_llsvm.members.base import by_expert
+from stream_llsvm.members.base import Member, Parts, Shape, Views, by_expert
 from stream_llsvm.members.cells import Cells
 from stream_llsvm.members.family.landmarks import kernel
 from stream_llsvm.members.family.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
 from stream_llsvm.members.kmeans import kmeans
 
 #: As many landmarks as there are features, and no more than this, unless the user says so. How far
@@ -48,7 +47,6 @@ class Landmarks(Cells):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"landmarks:{self.n_clusters}"
 
     def landmarks(self, width: int) -> int:
@@ -76,16 +74,13 @@ class Landmarks(Cells):
         return self.projection == LINEAR
 
     def rung_cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record of one rung, to score it."""
         return self.landmarks(width) * columns * self.copies
 
     def search_cost(self, width: int) -> int:
-        """Return the multiply-adds per record that all rungs share."""
         learned = min(_COMPONENT_BUDGET, 3 * self.directions(width) * width)
         return (self.n_clusters + self.landmarks(width)) * width + learned
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return super().sizes(width, columns) | {
             "clusters": self.n_clusters,
             "n_landmarks": self.landmarks(width),
@@ -96,7 +91,6 @@ class Landmarks(Cells):
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         views["source"][0] = self.seed
         if self._of_axes(width):
             np.fill_diagonal(views["landmarks"], 1)
@@ -112,7 +106,6 @@ class Landmarks(Cells):
         return int(views["positions"].shape[1])
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say, and learn as a stream."""
         self.set_up(views)
         views["form"][:] = self.bell, self.l2
         views["running"][kernel.RESTING] = 0
@@ -164,7 +157,6 @@ class Landmarks(Cells):
         views["running"][kernel.HELD] = n
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
-        """Move a state into a larger one: more features, more classes, maybe fewer rungs."""
         rungs, width = self.kept_rungs(before, after), before[0]
         for name in ("running", "source", "facts"):
             new[name][:] = old[name]
@@ -208,7 +200,6 @@ class Landmarks(Cells):
         return Parts(np.zeros_like(slopes), slopes, rest)
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         running, facts = views["running"], views["facts"]
         most = {
             kernel.BORN: len(views["positions"]),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
-from stream_llsvm.members.base import Plain
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.family.local_svm import cache, kernel
 from stream_llsvm.members.family.local_svm.smo import LINEAR, RBF, TOLERANCE
 from stream_llsvm.members.family.local_svm.window import (
@@ -22,7 +22,6 @@ from stream_llsvm.members.family.local_svm.window import (
     STAMP,
     WORTH,
 )
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
 
 #: Floats that the window may take in a committee, where others are better at many features.
 FLOATS = 2**19
@@ -37,7 +36,7 @@ _MOST_ENTRIES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalMachines(Plain):
+class LocalMachines(Member):
     """Small SVMs among the nearest. See ``members/family/local_svm/kernel.py``."""
 
     window: int = 2_000
@@ -59,7 +58,6 @@ class LocalMachines(Plain):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"local:{self.window}"
 
     def length(self, width: int) -> int:
@@ -80,7 +78,6 @@ class LocalMachines(Plain):
         return max(1, min(window, math.ceil(self.k * math.log2(max(2, window)))))
 
     def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives."""
         return 1 if self.length(width) > 0 else 0
 
     @property
@@ -89,7 +86,6 @@ class LocalMachines(Plain):
         return self.kernel_kind == LINEAR
 
     def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record."""
         near = self.neighbours(width)
         learning = 0 if self.map_kind(width) == PLAIN else 2 * _MAP_BUDGET
         # About as many steps as there are neighbours for each machine, of two passes each.
@@ -97,7 +93,6 @@ class LocalMachines(Plain):
         return self.length(width) * width + solving + learning
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         near, kind = self.neighbours(width), self.map_kind(width)
         machines = min(max(2, columns), near)
         map_width = 0 if kind == PLAIN else width
@@ -120,7 +115,6 @@ class LocalMachines(Plain):
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         views["source"][0] = self.seed
         for name in ("matrix", "published"):
             np.fill_diagonal(views[name], 1.0)
@@ -131,7 +125,6 @@ class LocalMachines(Plain):
         self.go_live(views)
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say, and learn as a stream."""
         views["settings"][:] = self.k, self.penalty, self.sigma, self.tolerance
         views["running"][kernel.RESTING] = 0
 
@@ -140,7 +133,6 @@ class LocalMachines(Plain):
         views["running"][kernel.RESTING] = 0 if last else 1
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
         return list(range(self.experts(*new)))
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
@@ -223,7 +215,6 @@ class LocalMachines(Plain):
         return told
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         running, facts, window = views["running"], views["facts"], views["facts"].shape[1]
         held, head = running[kernel.HELD], running[kernel.HEAD]
         classes = len(views["vote"])

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import HINGE
-from stream_llsvm.members.base import Plain
+from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.family.pegasos import kernel, steps
-from stream_llsvm.members.interface import Member, Parts, Shape, Views
 from stream_llsvm.members.pooling import Part, by_weight, mean_of
 
 #: No weight is greater, unless somebody has made a file up.
@@ -23,7 +22,7 @@ _SIGNED = ("weights", "bias", "slope", "slope_bias")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pegasos(Plain):
+class Pegasos(Member):
     """One linear machine a class. See ``members/family/pegasos/steps.py``."""
 
     l2: float = 1e-2
@@ -37,19 +36,15 @@ class Pegasos(Plain):
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
         return f"linear:{self.batch_size}"
 
     def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives."""
         return 1
 
     def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record."""
         return 2 * width * columns
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
         return {
             "machines": columns,
             "loss": self.loss,
@@ -58,16 +53,13 @@ class Pegasos(Plain):
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         views["scale"][:] = 1
         self.go_live(views)
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say."""
         views["head"][[steps.L2, steps.T0]] = self.l2, self.t0
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
         return [0]
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
@@ -92,7 +84,6 @@ class Pegasos(Plain):
         return Parts((weights * z)[None], weights[None].copy(), bias[None])
 
     def square(self, views: Views) -> float:
-        """Return the sum of the squares of its weights."""
         weights, bias = _plain(views)
         return float(np.square(weights).sum() + np.square(bias).sum())
 
@@ -120,7 +111,6 @@ class Pegasos(Plain):
                 views[name][:] = views[name][codes]
 
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         head, weights, bias = views["head"], views["weights"], views["bias"]
         counts = head[[steps.SEEN, steps.STEPS, steps.HELD]]
         parts = (weights, bias, views["norm"], views["scale"], views["slope"], views["slope_bias"])
