@@ -174,8 +174,6 @@ def digest_of(model: Any) -> str:
 
 
 def sections_of(model: Any) -> list[Any]:
-    if hasattr(model, "_views"):  # PegasosRegressor has a block of its own
-        return list(model._views().values())
     memory = model._state
     return [
         view

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.blend import FLOOR, TRUST
 from stream_llsvm.learners.anchored import COMMON_SHARE
 from stream_llsvm.learners.llsvm_regressor import STEPS, LLSVMRegressor
 from stream_llsvm.members.anchors.member import Anchors
-from stream_llsvm.members.regression.blend import FLOOR, TRUST
 from tests.oracle_anchors import has_a_view
 from tests.oracle_parts import Array, seen_from
 

@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "kernels": set(),
     "records": {"kernels"},
     "members": {"kernels"},
-    "model": {"kernels", "members", "options", "records"},
+    "model": {"kernels", "members", "options", "records", "version"},
     "feature_maps": {"options", "records"},
     "optimum": {"kernels", "options"},
     "learners": {

@@ -39,6 +39,8 @@ class Chunk(NamedTuple):
     values: Array
     value_columns: Array
     value_starts: Array
+    #: The numbers to learn, scaled, where a label only says whether to; of no size for classes.
+    targets: Array
 
 
 _floats, _doubles, _integers = types.float32[::1], types.float64[::1], types.int64[::1]
@@ -46,7 +48,7 @@ CHUNK = types.NamedTuple(
     [
         _floats, _integers, _integers, _integers, _doubles, types.boolean,
         types.float32[:, :, ::1], types.float32[:, ::1], _integers, types.float32[:, ::1],
-        types.int64[:, ::1], _integers, _doubles, _integers, _integers,
+        types.int64[:, ::1], _integers, _doubles, _integers, _integers, _doubles,
     ],
     Chunk,
 )  # fmt: skip

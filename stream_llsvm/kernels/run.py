@@ -1,4 +1,4 @@
-"""The one kernel that Python calls: scale, score and learn with each member, mix.
+"""The one kernel that Python calls for classifiers: scale, score and learn with each member, mix.
 
 n rows are one call and one row is n = 1. Within a block of rows each member runs over all rows
 before the next begins, so that its part of the state stays in cache; members know neither each
@@ -154,12 +154,8 @@ def run(
                 begins[q] = (starts[first + q] if sparse else (first + q) * d) - begin
             prepare(m, some, at, some_labels, scored)
         if stage in (ALL_STAGES, MEMBERS):
-            named = m.number_columns[place] if m.left_out[place, 0] > 0 else at
-            chunk = Chunk(
-                m.z[place], named, m.number_starts[place], lessons[:rows], some_importance, scored,
-                m.scores[place], m.relevance[place], m.clock[place], m.packed[place],
-                m.begins[place], m.pieces[place], some, at, begins,
-            )  # fmt: skip
+            no_targets = some_importance[:0]
+            chunk = chunk_of(m, some, at, lessons[:rows], some_importance, scored, no_targets)
             run_members(m, state, scratch, plan, chunk)
         if stage in (ALL_STAGES, FINISH):
             for q in range(rows):
@@ -229,6 +225,21 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
                 laid_out = False
         lessons[q] = labels[q] if m.learn_members == 1 else -1
     m.left_out[m.place, 0] = values.size - starts[labels.size]
+
+
+@inlined
+def chunk_of(
+    m: SharedState, values: Array, columns: Array, lessons: Array, importance: Array, scored: bool,
+    targets: Array,
+) -> Chunk:  # fmt: skip
+    """Return a chunk of prepared rows as members take it."""
+    place = m.place
+    named = m.number_columns[place] if m.left_out[place, 0] > 0 else columns
+    return Chunk(
+        m.z[place], named, m.number_starts[place], lessons, importance, scored, m.scores[place],
+        m.relevance[place], m.clock[place], m.packed[place], m.begins[place], m.pieces[place],
+        values, columns, m.starts[place], targets,
+    )  # fmt: skip
 
 
 @inlined

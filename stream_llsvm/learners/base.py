@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Self
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 from river import base
 
 from stream_llsvm.learners.many import ManyRecords
-from stream_llsvm.learners.merge import merge
+from stream_llsvm.learners.merge import Mergeable
 from stream_llsvm.learners.weights import checked_weight
 from stream_llsvm.model.attribution import class_contributions, places_of
 from stream_llsvm.model.explain import (
@@ -24,14 +23,12 @@ from stream_llsvm.model.explain import (
     relevance_of,
     voters_of,
 )
-from stream_llsvm.model.file import write
 from stream_llsvm.records.features import ABSENT
-from stream_llsvm.version import __version__
 
 Record = Mapping[Any, Any]
 
 
-class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
+class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier):
     """A list of members and a mixer, learning one record at a time.
 
     Subclasses keep their parameters and say which members they are made of. Features and classes
@@ -201,73 +198,3 @@ class LocalClassifier(ManyRecords, base.MiniBatchClassifier):
     def _feature_of(self, name: Hashable) -> Hashable:
         """Return which of a record's features a column is of, None if it is of all together."""
         return name
-
-    def merge(self, others: Iterable[Self], weights: Iterable[float] | None = None) -> Self:
-        """Return one model of several that learned different parts of a stream.
-
-        The models begin as copies of one (a warm-started or a saved one), each learns its own
-        records, and they are merged now and then. The merged model is their mean: weights and
-        positions of an anchor counted by its mass in each, those of cells likewise, scales as if
-        all values had been pooled. What is remembered is the union, the newest as far as the
-        window goes. Ferns whose questions are the same everywhere become their mean; of those
-        drawn anew the most useful one is taken. All models stay as they are, and the order in
-        which they are given makes no difference.
-
-        Parameters
-        ----------
-        others
-            Models of the same class with the same options.
-        weights
-            How much each model counts: this one, then the others; all alike if None.
-
-        Raises
-        ------
-        ValueError
-            If the models are of other kinds or options, or do not share their anchors.
-
-        Examples
-        --------
-        >>> import copy
-        >>> from river import datasets
-        >>> from stream_llsvm import SAPLClassifier
-        >>> records = list(datasets.Phishing())
-        >>> model = SAPLClassifier()
-        >>> for x, y in records[:500]:
-        ...     model.learn_one(x, y)
-        >>> other = copy.deepcopy(model)
-        >>> for x, y in records[500:850]:
-        ...     model.learn_one(x, y)
-        >>> for x, y in records[850:1200]:
-        ...     other.learn_one(x, y)
-        >>> merged = model.merge([other])
-        >>> merged.predict_one(records[0][0])
-        True
-
-        """
-        if isinstance(others, base.Classifier):
-            raise TypeError("others are several models: model.merge([other])")
-        return merge([self, *others], weights)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all; `load_model` reads it.
-
-        Parameters
-        ----------
-        path
-            Where to. An existing file is replaced.
-
-        """
-        write(path, self._payload())
-
-    def _payload(self) -> dict[str, object]:
-        memory = self._state
-        return {
-            "version": __version__,
-            "class": type(self).__name__,
-            "params": self._saved_params(),
-            "features": self._features.names,
-            "labels": self._labels.labels,
-            "width": 0 if memory is None else memory.width,
-            "state": None if memory is None else memory.state.view(np.uint8),
-            "foretold": None if memory is None else memory.foretold()._asdict(),
-        }

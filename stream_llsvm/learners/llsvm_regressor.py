@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from stream_llsvm.kernels.losses import HINGE, LOSSES_OF_NUMBERS, OVR
+from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS, OVR
+from stream_llsvm.kernels.run_numbers import FARTHEST
+from stream_llsvm.kernels.scaling import RAW_CLIP
 from stream_llsvm.learners.anchored import COMMON_SHARE
-from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.members.anchors.codes import INVERSE_DISTANCE, SOFTMAX
-from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.anchors.state import LADDER
 from stream_llsvm.members.base import Member
-from stream_llsvm.members.regression.kernel import run_numbers
-from stream_llsvm.members.regression.member import Numbers
-from stream_llsvm.model.explain import Explanation
-from stream_llsvm.model.file import ModelFileError, write
-from stream_llsvm.model.growth import GrowingModel
-from stream_llsvm.model.notices import announce
+from stream_llsvm.members.regression.member import NumberAnchors, Numbers
 from stream_llsvm.options import choice, number, whole
-from stream_llsvm.records.features import Row
 
 CODINGS = {"softmax": SOFTMAX, "inverse_distance": INVERSE_DISTANCE}
 #: Step sizes side by side, relative to the mean square of the coded record.
 STEPS = (0.4, 1.6)
-#: A number is one score, as two classes share one.
-_ONE_SCORE = (False, True)
 
 
-class LLSVMRegressor(GrowingModel, NumberLearner):
+class LLSVMRegressor(NumberLearner):
     """Locally linear support vector regression over anchors found on the fly.
 
     A record is answered by a smooth blend of the linear machines of its nearest anchors, LL(8), as
@@ -62,7 +49,7 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
     standardize
         Whether features and the target are brought to mean 0 and variance 1, learned on the fly.
         An answer is then at most eight standard deviations from the target's mean, and a target
-        further away counts as that far.
+        further away counts as that far. Without, answers and targets end at a million.
     max_mb
         How much memory the model may grow to take as features appear.
 
@@ -111,12 +98,12 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
         if isinstance(epsilon, str):
             epsilon = 1.0 if self.loss == "huber" else 0.1
         return (
-            Anchors(
+            NumberAnchors(
                 n_anchors=self.n_anchors,
                 n_neighbors=min(self.n_neighbors, self.n_anchors),
                 coding=CODINGS[self.coding],
-                loss=HINGE,  # of classes: of no use here
-                multiclass=OVR,
+                loss=LOSSES_OF_NUMBERS[self.loss],
+                multiclass=OVR,  # of classes: of no use here
                 schedule=LADDER,
                 steps=STEPS if isinstance(self.step_size, str) else (self.step_size,),
                 averaged=auto,
@@ -127,106 +114,5 @@ class LLSVMRegressor(GrowingModel, NumberLearner):
                 t0=1,
                 skip=1,
             ),
-            Numbers(loss=LOSSES_OF_NUMBERS[self.loss], epsilon=epsilon),
+            Numbers(epsilon=epsilon, farthest=FARTHEST if self.standardize else int(RAW_CLIP)),
         )
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """A regressor has none."""
-        raise AttributeError("a regressor has no classes")
-
-    @property
-    def _has_begun(self) -> bool:
-        return self._state is not None
-
-    def _know(self, names: Iterable[Hashable]) -> None:
-        if self._state is None:
-            announce(run_numbers)
-        self._make_room(names, _ONE_SCORE)
-
-    def _call(
-        self,
-        row: Row,
-        targets: NDArray[np.float64],
-        importance: NDArray[np.float64],
-        out: NDArray[np.float64],
-    ) -> None:
-        memory = self._state
-        assert memory is not None
-        run_numbers(
-            memory.state,
-            memory.scratch,
-            memory.plan,
-            row.values.reshape(-1),
-            row.columns,
-            row.starts,
-            targets,
-            importance,
-            out,
-        )
-
-    def _score_one(self, x: Mapping[Any, Any]) -> NDArray[np.float64] | None:
-        row = self._features.encode(x)
-        if self._state is None:
-            return None
-        if self._features.ignored or not x:
-            self._warn_of_unknown(x)
-        out = np.zeros((1, 1))
-        self._call(row, np.full(1, np.nan), np.ones(1), out)
-        scores: NDArray[np.float64] = out[0]
-        return scores
-
-    def _learn_row(self, row: Row, target: float, weight: float) -> None:
-        self._call(row, np.array([target]), np.array([weight]), np.zeros((1, 1)))
-
-    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
-        """Take the number told for a record apart into what each feature adds.
-
-        A contribution is what the number loses when the feature is set to its mean; contributions
-        and bias sum up to it, in the target's units.
-
-        Parameters
-        ----------
-        x
-            The record.
-
-        """
-        told = self._score_one(x)
-        if told is None or self._state is None:
-            raise ValueError("nothing has been learned yet, so there is nothing to explain")
-        row = self._features.encode(x)
-
-        def tell(rows: Row) -> NDArray[np.float64]:
-            n = len(rows.values) if rows.starts.size == 0 else len(rows.starts) - 1
-            out = np.zeros((n, 1))
-            self._call(rows, np.full(n, np.nan), np.ones(n), out)
-            return out[:, 0]
-
-        return explain_number(self._state, self._features.names, row, float(told[0]), tell)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, whole or not at all; `load_model` reads it.
-
-        Parameters
-        ----------
-        path
-            Where to. An existing file is replaced.
-
-        """
-        write(path, self._payload())
-
-    def _payload(self) -> dict[str, object]:
-        memory = self._state
-        return {
-            "class": type(self).__name__,
-            "params": self._get_params(),
-            "features": self._features.names,
-            "labels": self._labels.labels,
-            "width": 0 if memory is None else memory.width,
-            "state": None if memory is None else memory.state.view(np.uint8),
-        }
-
-    def _restore(self, payload: Mapping[str, Any]) -> None:
-        if payload["labels"] not in ((), _ONE_SCORE):
-            raise ModelFileError("the model file has labels, which a regressor does not")
-        super()._restore(payload)

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Iterable, Sequence
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from stream_llsvm.model.growth import FREE, GrowingModel
 from stream_llsvm.model.merge import grown_to, merged, reorder
@@ -16,6 +16,57 @@ from stream_llsvm.records.labels import LabelSpace
 from stream_llsvm.records.names import sort_key
 
 Model = TypeVar("Model", bound=GrowingModel)
+
+
+class Mergeable(GrowingModel):
+    """A model that can become one with others."""
+
+    def merge(self, others: Iterable[Self], weights: Iterable[float] | None = None) -> Self:
+        """Return one model of several that learned different parts of a stream.
+
+        The models begin as copies of one (a warm-started or a saved one), each learns its own
+        records, and they are merged now and then. The merged model is their mean: weights and
+        positions of an anchor counted by its mass in each, those of cells likewise, scales as if
+        all values had been pooled. What is remembered is the union, the newest as far as the
+        window goes. Ferns whose questions are the same everywhere become their mean; of those
+        drawn anew the most useful one is taken. Of regressors each counts in the units of all
+        targets together. All models stay as they are, and the order in which they are given makes
+        no difference.
+
+        Parameters
+        ----------
+        others
+            Models of the same class with the same options.
+        weights
+            How much each model counts: this one, then the others; all alike if None.
+
+        Raises
+        ------
+        ValueError
+            If the models are of other kinds or options, or do not share their anchors.
+
+        Examples
+        --------
+        >>> import copy
+        >>> from river import datasets
+        >>> from stream_llsvm import SAPLClassifier
+        >>> records = list(datasets.Phishing())
+        >>> model = SAPLClassifier()
+        >>> for x, y in records[:500]:
+        ...     model.learn_one(x, y)
+        >>> other = copy.deepcopy(model)
+        >>> for x, y in records[500:850]:
+        ...     model.learn_one(x, y)
+        >>> for x, y in records[850:1200]:
+        ...     other.learn_one(x, y)
+        >>> merged = model.merge([other])
+        >>> merged.predict_one(records[0][0])
+        True
+
+        """
+        if isinstance(others, GrowingModel):
+            raise TypeError("others are several models: model.merge([other])")
+        return merge([self, *others], weights)
 
 
 def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:

@@ -1,8 +1,7 @@
-"""Learners of numbers: river's interface for regressors, around a kernel that scores rows."""
+"""What every regressor of the package is: river's interface over one model's state."""
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -11,41 +10,41 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.learners.merge import Mergeable
+from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.weights import checked_weight, checked_weights
-from stream_llsvm.model.feature_warnings import KnowsFeatures
-from stream_llsvm.records.features import Row
+from stream_llsvm.model.explain import Explanation
+from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.model.number_state import NumberState
 from stream_llsvm.records.frames import Matrix, as_matrix, like
 from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.values import as_number
 
+#: A number is one score, as two classes share one.
+_ONE_SCORE = (False, True)
 
-class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):
-    """One number a record. The subclasses know features, and run the kernel."""
+
+class NumberLearner(Mergeable, base.MiniBatchRegressor):
+    """One number a record. Subclasses keep their options and say which members they are made of.
+
+    The last of the members is ``Numbers``, which knows the target's scale.
+    """
+
+    _state_of = NumberState
+    _has_classes = False
+    _state: NumberState | None
 
     @property
-    @abc.abstractmethod
-    def _has_begun(self) -> bool:
-        """Whether there is a state that can score."""
+    def classes(self) -> tuple[Any, ...]:
+        """A regressor has none."""
+        raise AttributeError("a regressor has no classes")
 
-    @abc.abstractmethod
-    def _know(self, names: Iterable[Hashable]) -> None:
+    def _know(self, names: Iterable[Hashable]) -> NumberState:
         """Know these features; raises before anything has changed."""
-
-    @abc.abstractmethod
-    def _call(
-        self,
-        row: Row,
-        targets: NDArray[np.float64],
-        importance: NDArray[np.float64],
-        out: NDArray[np.float64],
-    ) -> None:
-        """Fill out, (rows, 1), and learn each row whose target is not NaN."""
-
-    @abc.abstractmethod
-    def _score_one(self, x: Mapping[Any, Any]) -> NDArray[np.float64] | None: ...
-
-    @abc.abstractmethod
-    def _learn_row(self, row: Row, target: float, weight: float) -> None: ...
+        if self._state is None or self._features.unknown(names):
+            self._make_room(names, _ONE_SCORE)
+        assert self._state is not None
+        return self._state
 
     def learn_one(self, x: Mapping[Any, Any], y: float, w: float = 1.0) -> None:
         """Learn from one record.
@@ -60,15 +59,15 @@ class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):
             How much the record counts.
 
         """
-        row = self._features.encode(x)
+        row, state = self._features.encode(x), self._state
         target = _target(y)
         weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
         if weight == 0:
             return
-        if self._features.ignored or not self._has_begun:
-            self._know(x)
+        if self._features.ignored or state is None:
+            state = self._know(x)
             row = self._features.encode(x)
-        self._learn_row(row, target, weight)
+        state.answer_one(row, target, weight)
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Return the number expected, 0 before anything was learned.
@@ -79,8 +78,29 @@ class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):
             The record.
 
         """
-        scores = self._score_one(x)
-        return 0.0 if scores is None else float(scores[0])
+        row, state = self._features.encode(x), self._state
+        if state is None:
+            return 0.0
+        if self._features.ignored or not x:
+            self._warn_of_unknown(x)
+        return state.answer_one(row)
+
+    def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
+        """Take the number told for a record apart into what each feature adds to it.
+
+        A contribution is what the number loses when the feature is set to its mean; contributions
+        and bias sum up to it, in the target's units.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        if self._state is None:
+            raise ValueError("nothing has been learned yet, so there is nothing to explain")
+        row = self._features.encode(x)
+        return explain_number(self._state, self._features.names, row)
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn from each row in turn: the same, to the bit, as `learn_one` row by row.
@@ -116,10 +136,10 @@ class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):
         importance = checked_weights(w, len(matrix))
         out = np.zeros((len(matrix), 1))
         if (importance > 0).any():
-            self._know(_named(names, matrix))
+            state = self._know(_named(names, matrix))
             targets = np.where(importance > 0, targets, np.nan)
-            self._call(self._features.encode_many(names, matrix), targets, importance, out)
-        elif self._has_begun:
+            state.answer(self._features.encode_many(names, matrix), targets, importance, out)
+        else:
             self._tell(names, matrix, out)
         return out[:, 0]
 
@@ -134,16 +154,26 @@ class NumberLearner(KnowsFeatures, base.MiniBatchRegressor):
         """
         names, matrix = as_matrix(X)
         out = np.zeros((len(matrix), 1))
-        if self._has_begun:
+        if self._state is not None:
             self._warn_of_unknown_in(names, matrix)
-            self._tell(names, matrix, out)
+        self._tell(names, matrix, out)
         return like(X, out[:, 0])
 
     def _tell(self, names: Sequence[Hashable], matrix: Matrix, out: NDArray[np.float64]) -> None:
         n = len(matrix)
-        if n > 0:
+        if n > 0 and self._state is not None:
             rows = self._features.encode_many(names, matrix)
-            self._call(rows, np.full(n, np.nan), np.ones(n), out)
+            self._state.answer(rows, np.full(n, np.nan), np.ones(n), out)
+
+    def _restore(self, payload: Mapping[str, Any]) -> None:
+        if payload["labels"] not in ((), _ONE_SCORE):
+            raise ModelFileError("the model file has labels, which a regressor does not")
+        if payload["state"] is not None and payload["labels"] == ():
+            raise ModelFileError(
+                "the model file holds a regressor's state of an earlier version: learn the model "
+                "anew, and save it"
+            )
+        super()._restore(payload)
 
 
 def _named(names: Sequence[Hashable], matrix: Matrix) -> Sequence[Hashable]:

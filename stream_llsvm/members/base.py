@@ -46,6 +46,8 @@ class Member(ABC):
     state: Any
     #: Whether its kernel for many rows that only want an answer knows this member's options.
     answers_together = False
+    #: Whether its kernel passes over what is zero in wide dense rows (``kernels/pieces.py``).
+    reads_pieces = False
     #: Whether it leaves the learned metric for others, or reads it.
     metric = NO_METRIC
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,19 @@ class Rescale:
         return np.where(known, moved, self.constant)
 
 
+class Units(NamedTuple):
+    """From one model's scaled answers to the merged one's: ``factor * answer + offset``.
+
+    Classes have no units; targets that are numbers are scaled by each model in its own way.
+    """
+
+    factor: float = 1.0
+    offset: float = 0.0
+
+
+AS_THEY_ARE = Units()
+
+
 @dataclass(frozen=True)
 class Part:
     """One model's part: its arrays, how much the model counts, and how its scales change."""
@@ -58,6 +71,7 @@ class Part:
     views: Mapping[str, Array]
     weight: float
     rescale: Rescale
+    units: Units = AS_THEY_ARE
 
 
 def shares_of(amounts: Array) -> Array:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import abc
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from stream_llsvm.members.base import Member
-from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.model.file import ModelFileError, write
 from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.room import BoundedModel
 from stream_llsvm.model.state import UNBOUNDED, ModelState
 from stream_llsvm.options import flag, whole
 from stream_llsvm.records.features import FeatureSpace, Row
 from stream_llsvm.records.labels import LabelSpace
+from stream_llsvm.version import __version__
 
 #: A saved model is at most twice as wide as its features are many, and so much.
 _MOST_ROOM = 64
@@ -25,6 +27,8 @@ FREE = ("threads", "max_mb")
 
 class GrowingModel(BoundedModel):
     """Names, labels and the state that the kernels work on."""
+
+    _state_of: type[ModelState] = ModelState
 
     def __init__(self, standardize: bool = True, max_mb: int = 1_024, seed: int = 0) -> None:
         super().__init__()
@@ -123,7 +127,7 @@ class GrowingModel(BoundedModel):
 
     def _laid_out(self, width: int, n_classes: int) -> ModelState:
         """Return a state of that size; nothing is allocated yet."""
-        return ModelState(
+        return self._state_of(
             self._members(),
             width,
             n_classes,
@@ -142,6 +146,30 @@ class GrowingModel(BoundedModel):
         # its label comes, so that its prediction need not be kept.
         keep = not self._features.ignored
         memory.run_one(row.values, row.columns, row.starts, code, importance, keep=keep)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, whole or not at all; `load_model` reads it.
+
+        Parameters
+        ----------
+        path
+            Where to. An existing file is replaced.
+
+        """
+        write(path, self._payload())
+
+    def _payload(self) -> dict[str, object]:
+        memory = self._state
+        return {
+            "version": __version__,
+            "class": type(self).__name__,
+            "params": self._saved_params(),
+            "features": self._features.names,
+            "labels": self._labels.labels,
+            "width": 0 if memory is None else memory.width,
+            "state": None if memory is None else memory.state.view(np.uint8),
+            "foretold": None if memory is None else memory.foretold()._asdict(),
+        }
 
     def _restore(self, payload: Mapping[str, Any]) -> None:
         """Take over a saved state; raises ModelFileError if it is not one of this model's."""

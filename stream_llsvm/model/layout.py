@@ -85,7 +85,7 @@ def laid_out(
         "budget": budget,
         "stage": at.ALL_STAGES,
         "keep": 1,
-        "packed_rows": chunk if width >= MANY else 0,
+        "packed_rows": chunk if width >= MANY and any(m.reads_pieces for m in members) else 0,
         "most_pieces": most_pieces(width),
         "most_packed": most_pieces(width) * PIECE,
     }

@@ -50,10 +50,11 @@ def merged(memories: Sequence[ModelState], weights: Sequence[float]) -> ModelSta
     out["statistics"][:] = pooled(statistics, seen, share)
     scales = [rescaling(s, out["statistics"], standardize=first.standardize) for s in statistics]
     _merge_mixer(views, share, out)
+    units = new.pool_units(memories, share)
     for i, member in enumerate(new.members):
         parts = [
-            Part(memory.views(1 + i), float(w), scale)
-            for memory, w, scale in zip(memories, share, scales, strict=True)
+            Part(memory.views(1 + i), float(w), scale, unit)
+            for memory, w, scale, unit in zip(memories, share, scales, units, strict=True)
         ]
         own = new.views(1 + i)
         member.merge(parts, own)

@@ -69,7 +69,7 @@ class BoundedModel(KnowsFeatures, abc.ABC):
     """A model that grows with features and classes as far as ``max_mb`` goes."""
 
     max_mb: int
-    _scores_are = "classes"
+    _has_classes = True
     _left_out = 0
 
     def __init__(self) -> None:
@@ -110,11 +110,14 @@ class BoundedModel(KnowsFeatures, abc.ABC):
 
     def _refuse(self, width: int, scores: int) -> None:
         needed = self._bytes(width, scores) / 2**20
+        classes = check = ""
+        if self._has_classes:
+            classes = f" and {scores:,} classes"
+            check = "check that the label is a class and not a number or an id, "
         raise ValueError(
-            f"with {width:,} features and {scores:,} {self._scores_are} the model would take "
-            f"{needed:,.0f} MB, more than max_mb={self.max_mb:,}: fold the features "
-            "(river.preprocessing.FeatureHasher), check that the label is a class and not a "
-            "number or an id, use fewer anchors, or raise max_mb"
+            f"with {width:,} features{classes} the model would take {needed:,.0f} MB, more than "
+            f"max_mb={self.max_mb:,}: fold the features (river.preprocessing.FeatureHasher), "
+            f"{check}use fewer anchors, or raise max_mb"
         )
 
     def _leave_out(self, new: list[Any], room: int) -> list[Any]:

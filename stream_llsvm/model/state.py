@@ -15,6 +15,7 @@ from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, POWER, TRUST
 from stream_llsvm.kernels.run import SEEN, run
 from stream_llsvm.kernels.scaling import BORN
 from stream_llsvm.members.base import Member, Shape
+from stream_llsvm.members.pooling import AS_THEY_ARE, Units
 from stream_llsvm.model.foretold import Foretold, put_waiting, waiting_of
 from stream_llsvm.model.layout import BYTES, WORD, laid_out, zeros_on_lines
 from stream_llsvm.model.notices import announce
@@ -31,12 +32,14 @@ def columns_of(n_classes: int) -> int:
 
 
 class ModelState:
-    """State, scratch and plan of a classifier over ``width`` features and ``n_classes`` classes.
+    """State, scratch and plan of a model over ``width`` features and ``n_classes`` classes.
+
+    Its methods `run` and `run_one` are those of a classifier.
 
     Parameters
     ----------
     members
-        What the classifier is made of.
+        What the model is made of.
     width
         How many features there is room for.
     n_classes
@@ -47,6 +50,16 @@ class ModelState:
         Multiply-adds per record; where the members cost more, some of them sleep.
 
     """
+
+    #: The kernel that Python calls.
+    _entry: Any = staticmethod(run)
+    #: What is never copied or pickled, since it can be made again.
+    _made_again = frozenset(
+        {
+            "scratch", "_ready", "_keeps", "_last", "_last_flat", "_unlabelled", "_one_label",
+            "_one_importance", "one_proba", "one_likeliest",
+        }
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -128,7 +141,7 @@ class ModelState:
 
     def grown(self, width: int, n_classes: int) -> ModelState:
         """Return a larger state that holds the same model; not yet allocated."""
-        return ModelState(
+        return type(self)(
             self.members, width, n_classes, standardize=self.standardize, budget=self.budget
         )
 
@@ -231,7 +244,7 @@ class ModelState:
     def _get_ready(self) -> None:
         """Compile or load the members' kernels; some models are only read and never come here."""
         kinds = [member.kernels for member in self.members]
-        announce(run, *(kind.run for kind in kinds))
+        announce(self._entry, *(kind.run for kind in kinds if kind.run is not None))
         self.plan[1:, at.KIND] = [number_of(kind) for kind in kinds]  # those of this process
         self.views(0)["addresses"][:] = [
             [address_of(kind.run) for kind in kinds],
@@ -246,6 +259,10 @@ class ModelState:
         model["statistics"][first : first + len(hashes), BORN] = model["counters"][SEEN]
         for i, member in enumerate(self.members):
             member.introduce(self.views(1 + i), first, hashes)
+
+    def pool_units(self, memories: Sequence[ModelState], share: NDArray[np.float64]) -> list[Units]:
+        """Return how each model's answers become those of this one, which is their mean."""
+        return [AS_THEY_ARE for _ in memories]
 
     def go_live(self) -> None:
         """Bring the settings to what the members' options say."""
@@ -288,11 +305,7 @@ class ModelState:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        scratch = {
-            "scratch", "_ready", "_keeps", "_last", "_last_flat", "_unlabelled", "_one_label",
-            "_one_importance", "one_proba", "one_likeliest",
-        }  # fmt: skip
-        kept = {name: value for name, value in self.__dict__.items() if name not in scratch}
+        kept = {k: value for k, value in self.__dict__.items() if k not in self._made_again}
         return kept | {"foretold": self.foretold()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

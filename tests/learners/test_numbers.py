@@ -18,34 +18,13 @@ from scipy import sparse
 
 from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor, load_model
 from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS
-from stream_llsvm.kernels.scaling import VARIANCE
+from stream_llsvm.kernels.run_numbers import run_numbers
 from stream_llsvm.learners.load import from_payload
-from stream_llsvm.members.anchors.state import N_ANCHORS
-from stream_llsvm.members.family.pegasos.numbers import run as run_pegasos
-from stream_llsvm.members.regression.kernel import run_numbers
 from stream_llsvm.model import file as model_file
+from stream_llsvm.model import number_state
+from stream_llsvm.model import state as model_state
+from tests.learners.number_support import BOTH, KINDS, everything, small, taught
 from tests.learners.support import records
-
-KINDS: list[Any] = [PegasosRegressor, LLSVMRegressor]
-BOTH = pytest.mark.parametrize("kind", KINDS)
-
-
-def small(kind: Any, **options: Any) -> Any:
-    return kind(
-        **({"n_anchors": 12, "n_neighbors": 4} if kind is LLSVMRegressor else {}), **options
-    )
-
-
-def everything(model: Any) -> Any:
-    payload = dict(model._payload())
-    state = payload.pop("state")
-    return b"" if state is None else state.tobytes(), payload
-
-
-def taught(model: Any, stream: Any) -> Any:
-    for x, y in stream:
-        model.learn_one(x, y)
-    return model
 
 
 def all_checks() -> Iterator[Any]:
@@ -143,25 +122,6 @@ def test_bad_files_are_refused(kind: Any, tmp_path: Path) -> None:
         from_payload(payload)
 
 
-@pytest.mark.parametrize(
-    ("row", "section", "where", "value"),
-    [
-        (1, "running", N_ANCHORS, 13.0),
-        (2, "target", (0, VARIANCE), -1.0),
-        (2, "losses", 0, -1.0),
-        (2, "losses", 0, np.inf),
-    ],
-)
-def test_impossible_states_are_refused(
-    row: int, section: str, where: Any, value: float, tmp_path: Path
-) -> None:
-    model = taught(small(LLSVMRegressor), records(50))
-    model._state.views(row)[section][where] = value
-    model.save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="impossible"):
-        load_model(tmp_path / "model")
-
-
 @BOTH
 @pytest.mark.parametrize(
     ("x", "message"),
@@ -233,8 +193,7 @@ def test_extremes_stay_finite(kind: Any, size: float, standardize: bool) -> None
     for i in range(200):
         model.learn_one({"a": size * (i % 3 - 1), "b": 1.0}, size * (i % 2), w=[1.0, 1e6][i % 2])
     assert np.isfinite(model.predict_one({"a": size}))
-    state = np.frombuffer(everything(model)[0])
-    assert np.isfinite(state).all() if kind is PegasosRegressor else model._state.sound()
+    assert model._state.sound()
 
 
 @BOTH
@@ -291,7 +250,7 @@ def test_however_rows_come_one_compilation_serves(kind: Any) -> None:
     frozen = X.copy()
     frozen.setflags(write=False)
     y = X @ [1.0, 2.0, 3.0, 4.0]
-    entry: Any = run_numbers if kind is LLSVMRegressor else run_pegasos
+    entry: Any = run_numbers
     model = taught(small(kind), [({0: 1.0}, 1.0)])
     model.learn_many(X, y)
     before = len(entry.signatures)
@@ -315,9 +274,64 @@ def test_the_scale_of_what_is_told_makes_no_difference() -> None:
     np.testing.assert_allclose(other.predict_many(4 * X + 8), told, rtol=1e-2, atol=5)
 
 
-def test_a_regressor_has_no_classes() -> None:
-    model = taught(LLSVMRegressor(), records(5))
+@BOTH
+def test_a_regressor_has_no_classes(kind: Any) -> None:
+    model = taught(kind(), records(5))
     assert not hasattr(model, "classes")
+
+
+@BOTH
+@pytest.mark.parametrize("where", ["compiling", "running"])
+def test_an_interrupted_lesson_leaves_no_target_behind(
+    kind: Any, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C while the first call compiles, or just before it runs."""
+    model, untouched = taught(small(kind), records(50)), taught(small(kind), records(50))
+    x, y = records(60)[-1]
+    model._state._ready = where == "running"  # else as in a new process, which compiles or loads
+
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        if where == "compiling":
+            patched.setattr(model_state, "address_of", interrupted)
+        else:
+            patched.setattr(number_state, "run_numbers", interrupted)
+        model.learn_one(x, y, w=2.0)
+    model.predict_one(x)
+    model.explain_one(x)
+    assert everything(model) == everything(untouched)
+    for one in (model, untouched):
+        one.learn_one(x, y)
+    assert everything(model) == everything(untouched)
+
+
+@BOTH
+def test_features_that_come_late_begin_where_they_were_always_missing(kind: Any) -> None:
+    """A model that grew answers records without the new feature as before."""
+    model = taught(small(kind), records(200))
+    asked = [x for x, _ in records(50, seed=1)]
+    before = [model.predict_one(x) for x in asked]
+    held = model._state.width
+    model._know([f"late{i}" for i in range(150)])
+    assert model._state.width > held
+    assert [model.predict_one(x) for x in asked] == pytest.approx(before, rel=1e-6, abs=1e-6)
+    for i, (x, y) in enumerate(records(600, seed=2)):
+        model.learn_one(x | {"late7": float(i % 2)}, y + 10 * (i % 2))
+    apart = [model.predict_one(x | {"late7": 1.0}) - model.predict_one(x | {"late7": 0.0})
+             for x in asked]  # fmt: skip
+    assert np.mean(apart) > 5
+
+
+def test_a_file_of_the_pegasos_regressor_that_was_is_refused_in_plain_words(
+    tmp_path: Path,
+) -> None:
+    payload = dict(taught(PegasosRegressor(), records(20))._payload())
+    block = np.zeros(8 * 100, dtype=np.uint8)
+    model_file.write(tmp_path / "model", payload | {"labels": (), "state": block})
+    with pytest.raises(ModelFileError, match=r"an earlier version.*learn the model anew"):
+        load_model(tmp_path / "model")
 
 
 @pytest.mark.parametrize("standardize", [True, False])

@@ -45,7 +45,7 @@ def test_the_regressor_is_the_oracles(loss: str, batch_size: int, projection: bo
     if loss == "epsilon_insensitive" and batch_size > 1:
         projection = True  # or its first steps are too long to compare digits
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 4))
+    X = rng.normal(size=(400, 4)).astype(np.float32).astype(float)
     y = X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=400)
     w = rng.integers(1, 3, 400).astype(float)
     options: dict[str, Any] = {"loss": loss, "batch_size": batch_size, "projection": projection}
@@ -56,11 +56,11 @@ def test_the_regressor_is_the_oracles(loss: str, batch_size: int, projection: bo
         scores.append(model.predict_one(x))
         model.learn_one(x, target, w=float(c))
     weights, wanted = pegasos(model, loss, X, y, w, model.epsilon)
-    views = model._views()
-    np.testing.assert_allclose(scores, wanted, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(model._machines[0], weights[:4], rtol=1e-6, atol=1e-8)
-    own = views["scale"][0] * views["bias"][0]
-    assert own == pytest.approx(weights[4], rel=1e-6, abs=1e-8)
+    assert model._state is not None
+    views = model._state.views(1)
+    np.testing.assert_allclose(scores, wanted, rtol=1e-5, atol=1e-6)  # answers are 4-byte floats
+    own = views["scale"][0] * np.append(views["weights"][0], views["bias"][0])
+    np.testing.assert_allclose(own, weights, rtol=1e-6, atol=1e-8)
     assert views["norm"][0] == pytest.approx(float(weights @ weights), rel=1e-5)
 
 

@@ -90,8 +90,8 @@ def new_words(n: int, each: int) -> Texts:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_does_not_end_where_there_is_no_room_for_more_names(kind: Any) -> None:
-    model = kind(max_mb={CommitteeClassifier: 8, PegasosRegressor: 1}.get(kind, 2))
-    stream = new_words(60, 1_000 if kind is PegasosRegressor else 40)
+    model = kind(max_mb={CommitteeClassifier: 8, SAPLClassifier: 2}.get(kind, 1))
+    stream = new_words(60, 40)
     with pytest.warns(
         FeaturesLeftOutWarning, match="max_mb=. has room for .* are left out"
     ) as told:

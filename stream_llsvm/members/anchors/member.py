@@ -59,6 +59,7 @@ class Anchors(Stepping):
 
     kernels = Kernels(anchors.run, together.run)
     state = kernel.AnchorState
+    reads_pieces = True
 
     @property
     def answers_together(self) -> bool:  # type: ignore[override]

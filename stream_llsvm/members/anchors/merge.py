@@ -99,7 +99,9 @@ def _weights_and_biases(member: Anchors, part: Part) -> tuple[Array, Array]:
     if not member.flat and not part.rescale.is_none:
         biases = biases + weights @ part.rescale.offset
         weights = weights * part.rescale.factor
-    return weights, biases
+    biases = part.units.factor * biases
+    biases[: member.n_anchors] += part.units.offset  # of which those that answer share one
+    return part.units.factor * weights, biases
 
 
 def _refuse_strangers(member: Anchors, ours: Array, theirs: Array, mass: Array) -> None:

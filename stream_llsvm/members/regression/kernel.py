@@ -3,37 +3,23 @@
     H(x) = sum_j gamma_j(x) (W_j . x + b_j),    W_j += eta push gamma_j x,    LL(8), LL(11), LL(12)
 
 where push = -d loss / d H. Codes, machines, and how anchors follow the records are those of
-``members/anchors/kernel.py``. The target is brought to mean 0 and variance 1 as features are. A
-step is never longer than what makes the record's own loss least, so that no record can throw a
-machine.
+``members/anchors/kernel.py``. A step is never longer than what makes the record's own loss least,
+so that no record can throw a machine.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
+from stream_llsvm.kernels.chunk import Chunk, row_of
+from stream_llsvm.kernels.compile import Array, Real, inlined, kernel, member_kernel
 from stream_llsvm.kernels.linear import scores_of
 from stream_llsvm.kernels.losses import EPSILON_INSENSITIVE, curvature_of, residual_push
-from stream_llsvm.kernels.run import SEEN as RECORDS
-from stream_llsvm.kernels.run import SharedState
-from stream_llsvm.kernels.scaling import (
-    CENTRE,
-    COUNT,
-    INVERSE,
-    RAW_CLIP,
-    STATISTICS,
-    is_due,
-    observe,
-    observe_row,
-    put_side_by_side,
-    scale_row,
-    scale_settled,
-)
-from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.run_numbers import NumbersState
+from stream_llsvm.kernels.sections import views
+from stream_llsvm.kernels.views import flat
 from stream_llsvm.members.anchors.codes import encode, nearest
 from stream_llsvm.members.anchors.machines import (
     average,
@@ -75,82 +61,24 @@ from stream_llsvm.members.anchors.steps import (
     shift,
     weaken,
 )
-from stream_llsvm.members.regression.blend import blend, follow_losses
-
-#: In standard deviations of the target: no answer, and no error, is greater.
-FARTHEST = 8.0
-# The rows of the plan: the model, its anchors, and what is known of the target and the experts.
-_MODEL, _ANCHORS, _NUMBERS = range(3)
 
 
-class NumbersState(NamedTuple):
-    """What a model of numbers keeps beside its anchors, by name."""
-
-    loss: int
-    epsilon: Annotated[Array, state("f8", 1)]
-    target: Annotated[Array, state("f8", 1, STATISTICS)]
-    losses: Annotated[Array, state("f8", "all_experts")]
-    blend: Annotated[Array, scratch("f8", "all_experts")]
-    told: Annotated[Array, scratch("f4", "all_experts")]
-
-
-@entry
-def run_numbers(
-    state: Array,
-    scratch: Array,
-    plan: Array,
-    values: Array,
-    at_all: Array,
-    starts: Array,
-    targets: Array,
-    importance: Array,
-    answers: Array,
-) -> None:
-    """Answer each row, then learn from it if it has a target (not NaN).
-
-    ``values``, ``at_all`` and ``starts`` are rows as ``kernels.run.run`` takes them.
-    """
-    model = views(SharedState, state, scratch, plan, _MODEL)
-    m = views(AnchorState, state, scratch, plan, _ANCHORS)
-    numbers = views(NumbersState, state, scratch, plan, _NUMBERS)
-    counters, statistics, scales = model.counters, model.statistics, model.scales
-    target, out = numbers.target, numbers.told
-    scaling, sparse = model.standardize == 1, starts.size > 0
-    dense = not sparse and at_all.size == 0
-    laid_out = settled = False
-    farthest = FARTHEST if scaling else RAW_CLIP
-    d = 0 if sparse or targets.size == 0 else values.size // targets.size
-    for q in range(targets.size):
-        begin, end = (starts[q], starts[q + 1]) if sparse else (q * d, (q + 1) * d)
-        raw, at = values[begin:end], at_all[begin:end] if sparse else at_all
-        x = model.z[0][: raw.size]
-        if dense and scaling and not laid_out:
-            settled = put_side_by_side(statistics[: raw.size], scales)
-            laid_out = True
-        if settled:
-            scale_settled(scales, scaling, raw, x)
-        else:
-            scale_row(statistics, scaling, raw, at, x)
-        x_norm = np.float32(0)
+@member_kernel
+def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
+    """Score each row, then learn its number if it has one."""
+    m = views(AnchorState, state, scratch, plan, member)
+    numbers = views(NumbersState, state, scratch, plan, plan.shape[0] - 1)
+    epsilon, farthest = numbers.epsilon[0], float(numbers.farthest)
+    for q in range(chunk.labels.size):
+        x, at = row_of(chunk, q)
+        out = flat(chunk.scores[q, m.first_expert : m.first_expert + m.experts])
+        norm = np.float32(0)
         for i in range(x.size):
-            x_norm += x[i] * x[i]
-        score(m, x, at, x_norm, out)
-        answers[q, 0] = in_units(
-            target, scaling, blend(numbers.losses, out, farthest, numbers.blend)
-        )
-        if math.isnan(targets[q]):
-            continue
-        counters[RECORDS] += 1
-        m.running[SEEN] += 1
-        if scaling:
-            due = is_due(counters[RECORDS], model.width)
-            if due or not settled:
-                observe_row(statistics, counters[RECORDS], raw, at)
-                laid_out = False
-            observe(target, 0, targets[q], counters[RECORDS], True, due)
-        y = standing(target, scaling, targets[q])
-        follow_losses(numbers.losses, m.running[SEEN], out, y, farthest, importance[q])
-        learn(m, numbers, Example(x, at, x_norm, y, importance[q], farthest))
+            norm += x[i] * x[i]
+        score(m, x, at, norm, out)
+        if chunk.labels[q] >= 0:
+            y, importance = chunk.targets[q], chunk.importance[q]
+            learn(m, Example(x, at, norm, y, importance, epsilon, farthest), out)
 
 
 class Example(NamedTuple):
@@ -161,6 +89,7 @@ class Example(NamedTuple):
     norm: Real
     y: Real
     importance: Real
+    epsilon: Real
     farthest: Real
 
 
@@ -185,12 +114,12 @@ def score(m: AnchorState, x: Array, at: Array, x_norm: Real, out: Array) -> None
 
 
 @inlined
-def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
+def learn(m: AnchorState, e: Example, out: Array) -> None:
     """One step: a new anchor if there is room, online k-means, then the machines."""
     running, facts, settings = m.running, m.facts, m.settings
     distance, along, code = m.shares[DISTANCE], m.shares[ALONG], m.shares[CODE]
-    push, etas, out, loss = m.sums[PUSH], m.sums[ETA], numbers.told, numbers.loss
-    machines, epsilon = machines_of(m), numbers.epsilon[0]
+    push, etas, machines = m.sums[PUSH], m.sums[ETA], machines_of(m)
+    running[SEEN] += 1
     k, born = m.found[0], int(running[N_ANCHORS])
     answering = m.near[: k + m.machines - m.anchors]
     if born < m.anchors and (
@@ -206,9 +135,9 @@ def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
         any_push = False
         for r in range(m.rungs):
             rest = min(max(e.y - out[r], -e.farthest), e.farthest)
-            push[r] = residual_push(loss, rest, epsilon)
+            push[r] = residual_push(m.loss, rest, e.epsilon)
             eta = e.importance * settings[STEPS + r] / usual
-            etas[r] = pace_of(loss, eta, energy, rest, push[r], epsilon)
+            etas[r] = pace_of(m.loss, eta, energy, rest, push[r], e.epsilon)
             any_push |= push[r] != 0
         if machines.averaged:
             push[m.rungs :] = 0  # averages only follow
@@ -233,27 +162,6 @@ def learn(m: AnchorState, numbers: NumbersState, e: Example) -> None:
                     bias_step -= from_anchor(m.positions[a], facts[ZOOM, a], e.x, e.at, view)
                 descend(machines, a, code[j], view, e.at, bias_step)
         weaken(machines, m.schedule, settings, running[SEEN] - 1)
-
-
-@kernel
-def standing(target: Array, scaling: bool, y: Real) -> Real:
-    """Return where a number stands among those seen, in standard deviations, as far as it counts.
-
-    Without standardising, the number itself.
-    """
-    if not scaling:
-        return min(max(y, -RAW_CLIP), RAW_CLIP)
-    y = (y - target[0, CENTRE]) * target[0, INVERSE]
-    return min(max(y, -FARTHEST), FARTHEST)
-
-
-@kernel
-def in_units(target: Array, scaling: bool, told: Real) -> Real:
-    """Return an answer in the user's units."""
-    if not scaling or target[0, COUNT] == 0:
-        return told
-    spread = 1 / target[0, INVERSE] if target[0, INVERSE] > 0 else 0.0
-    return target[0, CENTRE] + spread * told
 
 
 @kernel

@@ -1,31 +1,47 @@
-"""What a model of numbers knows beside its anchors: the target's scale, and how experts do."""
+"""What a model of numbers is made of: anchors that learn numbers, and what is known of the target.
+
+The member in front is any that learns numbers (``Pegasos`` does by its loss). `Numbers` is last.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
+from stream_llsvm.kernels.run_numbers import NumbersState
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE
+from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.base import Member, Parts, Shape, Views
+from stream_llsvm.members.pooling import Part, by_weight, mean_of
 from stream_llsvm.members.regression import kernel
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numbers(Member):
-    """No machine of its own. See ``members/regression/kernel.py``."""
+class NumberAnchors(Anchors):
+    """Anchors that learn numbers: ``loss`` is one of those. See ``kernel.py``."""
 
-    loss: int
+    kernels = Kernels(kernel.run)
+    answers_together = False
+    reads_pieces = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers(Member):
+    """The target's scale, and how far off each expert is. See ``kernels/run_numbers.py``."""
+
     epsilon: float
+    farthest: int
 
     name = "numbers"
-    kernels = Kernels(kernel.run_numbers)
-    state = kernel.NumbersState
+    kernels = Kernels(None)
+    state = NumbersState
 
     def experts(self, width: int, columns: int) -> int:
-        """Return how many scores per column it gives: none."""
         return 0
 
     @property
@@ -34,27 +50,21 @@ class Numbers(Member):
         return False
 
     def expert_names(self, width: int, columns: int) -> list[str]:
-        """Return what people call each of its scores."""
         return []
 
     def cost(self, width: int, columns: int) -> int:
-        """Return the multiply-adds per record."""
         return 0
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        """Return its sizes and choices, as its state names them."""
-        return {"loss": self.loss}
+        return {"farthest": self.farthest}
 
     def begin(self, views: Views, width: int, columns: int) -> None:
-        """Fill in what is not zero at first."""
         self.go_live(views)
 
     def go_live(self, views: Views) -> None:
-        """Bring the settings to what the options say."""
         views["epsilon"][0] = self.epsilon
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
-        """Return which experts of the old shape (width, columns) are those of the new one."""
         return []
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
@@ -68,10 +78,14 @@ class Numbers(Member):
         new["losses"][:] = old["losses"] if len(old["losses"]) == n else old["losses"].min()
 
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts | None:
-        """Take its scores apart: there are none."""
         return None
 
+    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+        """Fill ``out`` with the experts' mean losses; the target is pooled already."""
+        losses = [part.units.factor * part.views["losses"] for part in parts]
+        out["losses"][:] = mean_of(by_weight(parts), losses)
+        self.go_live(out)
+
     def sound(self, views: Views) -> bool:
-        """Whether the kernel can trust this state (it comes from a file)."""
         never_negative = views["target"][0, NEVER_NEGATIVE]
         return bool((never_negative >= 0).all() and (views["losses"] >= 0).all())

@@ -1,4 +1,7 @@
-"""Linear machines by Pegasos, one a class against the rest; ``steps.py`` has the equations."""
+"""Linear machines by Pegasos, one a class against the rest, or one for a number.
+
+``steps.py`` has the equations.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.members.family.pegasos.steps import HEAD, SEEN, learn, score_row
 
 #: No score is greater: it would not fit into what the mixer takes.
-GREATEST = 1e15
+GREATEST = 10**15
 
 
 class PegasosState(NamedTuple):
@@ -36,7 +39,7 @@ class PegasosState(NamedTuple):
 
 @member_kernel
 def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
-    """Score each row, then learn from it if it has a label."""
+    """Score each row, then learn from it if it has a label, or a number."""
     m = views(PegasosState, state, scratch, plan, member)
     for q in range(chunk.labels.size):
         x, at = row_of(chunk, q)
@@ -46,4 +49,5 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
             out[c] = min(max(m.score[c], -GREATEST), GREATEST)
         if chunk.labels[q] >= 0:
             m.head[SEEN] += 1
-            learn(m, x, at, m.score, float(chunk.labels[q]), chunk.importance[q])
+            y = chunk.targets[q] if chunk.targets.size > 0 else float(chunk.labels[q])
+            learn(m, x, at, m.score, y, chunk.importance[q])

@@ -23,13 +23,18 @@ _SIGNED = ("weights", "bias", "slope", "slope_bias")
 
 @dataclass(frozen=True, kw_only=True)
 class Pegasos(Member):
-    """One linear machine a class. See ``members/family/pegasos/steps.py``."""
+    """One linear machine a class, or one for numbers if ``loss`` is one of theirs.
+
+    See ``members/family/pegasos/steps.py``.
+    """
 
     l2: float = 1e-2
     batch_size: int = 1
     projection: bool = True
     loss: int = HINGE
     t0: int = 0
+    #: Of losses of numbers.
+    epsilon: float = 0.0
 
     kernels = Kernels(kernel.run)
     state = kernel.PegasosState
@@ -57,7 +62,7 @@ class Pegasos(Member):
         self.go_live(views)
 
     def go_live(self, views: Views) -> None:
-        views["head"][[steps.L2, steps.T0]] = self.l2, self.t0
+        views["head"][[steps.L2, steps.EPSILON, steps.T0]] = self.l2, self.epsilon, self.t0
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
         return [0]
@@ -131,15 +136,18 @@ def _plain(views: Views) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _moved(part: Part) -> tuple[NDArray[np.float64], ...]:
     """Return a model's machines, and what its batch adds, over the merged model's scales."""
-    own = part.views
+    own, units = part.views, part.units
     weights, bias = _plain(own)
+    slope, slope_bias = own["slope"], own["slope_bias"]
     factor, offset = part.rescale.factor, part.rescale.offset
-    if part.rescale.is_none:
-        return weights, bias, own["slope"], own["slope_bias"]
-    # The batch's is a sum over records, and z = (z_old - offset) / factor.
-    slope = own["slope"] - own["slope_bias"][:, None] * offset
-    slope = np.divide(slope, factor, out=np.zeros_like(slope), where=factor != 0)
-    return weights * factor, bias + weights @ offset, slope, own["slope_bias"]
+    if not part.rescale.is_none:
+        weights, bias = weights * factor, bias + weights @ offset
+        # The batch's is a sum over records, and z = (z_old - offset) / factor.
+        slope = slope - slope_bias[:, None] * offset
+        slope = np.divide(slope, factor, out=np.zeros_like(slope), where=factor != 0)
+    moved = (weights, bias, slope, slope_bias)
+    weights, bias, slope, slope_bias = (units.factor * part for part in moved)
+    return weights, bias + units.offset, slope, slope_bias
 
 
 def of_size(size: int, seed: int) -> Member:

@@ -9,7 +9,7 @@ is a weight of a constant 1. For losses with a curvature (the squared ones) eta 
 + curvature |z|^2), and one record's epsilon-insensitive step ends where its loss does: a record's
 own loss is never overshot.
 
-``m`` is whatever has the machines: the member's ``PegasosState``, or the regressor's.
+``m`` is the member's ``PegasosState``.
 """
 
 from __future__ import annotations
