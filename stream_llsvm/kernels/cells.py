@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.kernels.compile import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, inlined, kernel
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.vectors import add_multiple, step_and_follow
 
@@ -47,20 +47,9 @@ def learn_cells(
     A step is divided by the record's own energy, 1 + sum_i share_i^2, so that a step of 1 mends a
     record's score by as much as the loss pushes it, however many cells it touches.
     """
-    rungs, columns, settings, mass = m.rungs, m.columns, m.settings, m.mass
-    push, pace = m.sums[0], m.sums[1]
-    half = rungs * columns
-    averaged = m.experts == 2 * rungs
-    for e in range(rungs):  # the averages only follow: nothing pushes them
-        a, b = e * columns, (e + 1) * columns
-        pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
-    energy = 1.0
-    for i in range(cells.size):
-        energy += shares[i] * shares[i]
-    for r in range(rungs):
-        eta = importance * settings[STEPS + r] / energy
-        for u in range(r * columns, (r + 1) * columns):
-            pace[u] = eta * push[u]
+    settings, mass, pace = m.settings, m.mass, m.sums[1]
+    half, averaged = m.rungs * m.columns, m.experts == 2 * m.rungs
+    find_pace(m, shares[: cells.size], label, importance, out)
     # In 4-byte floats throughout: a division of 8-byte ones is as dear as the step.
     one, weight = np.float32(1), np.float32(importance)
     slowest = np.float32(settings[AVERAGE_FLOOR])
@@ -72,6 +61,27 @@ def learn_cells(
         mass[cell] += touched
         rate = min(one, touched * max(slowest, one / (one + mass[cell])))
         follow(m.weights[cell], pace, share, rate, half, averaged)
+
+
+@inlined
+def find_pace(m: Table, shares: Array, label: int, importance: Real, out: Array) -> Real:
+    """Fill ``sums`` with where the loss pushes each raw expert, and with the step that is taken.
+
+    Returns the record's energy, by which the step is divided.
+    """
+    rungs, columns, settings = m.rungs, m.columns, m.settings
+    push, pace = m.sums[0], m.sums[1]
+    for e in range(rungs):  # the averages only follow: nothing pushes them
+        a, b = e * columns, (e + 1) * columns
+        pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
+    energy = 1.0
+    for i in range(shares.size):
+        energy += shares[i] * shares[i]
+    for r in range(rungs):
+        eta = importance * settings[STEPS + r] / energy
+        for u in range(r * columns, (r + 1) * columns):
+            pace[u] = eta * push[u]
+    return energy
 
 
 @kernel

@@ -13,11 +13,10 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.kernels.cells import AVERAGE_FLOOR, STEPS, follow, score_cells
+from stream_llsvm.kernels.cells import AVERAGE_FLOOR, STEPS, find_pace, follow, score_cells
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to, scores_of
-from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.views import flat
 from stream_llsvm.members.anchors.codes import nearest
@@ -203,18 +202,8 @@ def step(m: LandmarksState, k: int, n: int, label: int, importance: Real, out: A
     """
     rungs, columns, settings, facts = m.rungs, m.columns, m.settings, m.facts
     weights, shares, l2 = m.weights[k], m.shares[:n], m.form[L2]
-    push, pace = m.sums[0], m.sums[1]
-    half, averaged = rungs * columns, m.experts == 2 * rungs
-    for e in range(rungs):  # the averages only follow: nothing pushes them
-        a, b = e * columns, (e + 1) * columns
-        pushes(m.loss, m.multiclass, out[a:b], label, push[a:b])
-    energy = 1.0
-    for p in range(shares.size):
-        energy += shares[p] * shares[p]
-    for r in range(rungs):
-        eta = importance * settings[STEPS + r] / energy
-        for u in range(r * columns, (r + 1) * columns):
-            pace[u] = eta * push[u]
+    pace, half, averaged = m.sums[1], rungs * columns, m.experts == 2 * rungs
+    energy = find_pace(m, shares, label, importance, out)
     slowest, seen = settings[AVERAGE_FLOOR], m.running[SEEN]
     follow(m.bias, pace, 1.0, min(1.0, importance * max(slowest, 1 / seen)), half, averaged)
     if shares.size == 0:
