@@ -6,9 +6,9 @@ Plain float64 numpy, dense records, no tricks. What each member does is in a fil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -66,20 +66,20 @@ class MemberOracle(Protocol):
     def grow(self, width: int, classes: int) -> list[int]: ...
 
 
+#: The kinds of members that the whole model is compared with.
+ORACLES: dict[type[Member], Callable[[Any, int, int], MemberOracle]] = {
+    Additive: AdditiveOracle,
+    Anchors: AnchorsOracle,
+    Ferns: FernsOracle,
+    Prior: PriorOracle,
+    Remembered: MemoryOracle,
+    Waves: WavesOracle,
+}
+
+
 def member_oracle(of: Member, width: int, classes: int) -> MemberOracle:
     """Make the oracle of a member."""
-    if isinstance(of, Anchors):
-        return AnchorsOracle(of, width, classes)
-    if isinstance(of, Additive):
-        return AdditiveOracle(of, width, classes)
-    if isinstance(of, Ferns):
-        return FernsOracle(of, width, classes)
-    if isinstance(of, Prior):
-        return PriorOracle(of, width, classes)
-    if isinstance(of, Waves):
-        return WavesOracle(of, width, classes)
-    assert isinstance(of, Remembered)
-    return MemoryOracle(of, width, classes)
+    return ORACLES[type(of)](of, width, classes)
 
 
 class Oracle:
