@@ -9,6 +9,8 @@ import numpy as np
 from stream_llsvm.kernels.compile import Array, Real, kernel
 
 GROUPS = 128
+#: Of fewer close distances each is compared with each.
+MOST = GROUPS - 1
 #: So many halvings find the place between any two floats well enough.
 HALVINGS = 24
 _ENDLESS = np.int32(0x7F800000)  # the bits of infinity
@@ -43,21 +45,54 @@ def smallest(distance: Array, least: Array, some: Array, near: Array, nearest: A
 
     Record j belongs to group j modulo GROUPS. A bound that the minima of k groups do not exceed is
     one that k distances do not exceed: only the groups below it are looked into. ``least`` and
-    ``some`` are scratch, a number a group.
+    ``some`` are scratch: one number a group, and three.
     """
     k, groups = near.size, min(GROUPS, distance.size)
+    below = some[0]
     group_minima(distance, least)
     minima, bits = least.view(np.int32)[:groups], distance.view(np.int32)
     bound = bound_of(minima, k)
     found = 0
     for g in range(groups):
-        some[found] = g
+        below[found] = g
         found += 1 if minima[g] <= bound else 0
+    n, close = found, below
+    if distance.size > GROUPS:
+        n, close = 0, some[1]
+        for i in range(found):
+            for j in range(below[i], distance.size, GROUPS):
+                close[n] = j  # written over by the next, if it is not: nothing here branches
+                n = min(n + 1, MOST) if bits[j] <= bound else n
     nearest[:] = np.float32(np.inf)
+    if n < MOST:
+        sort(distance, close[:n], least, some[2], near, nearest)
+        return
+    # Many are equal.
     for i in range(found):
-        for j in range(some[i], distance.size, GROUPS):
+        for j in range(below[i], distance.size, GROUPS):
             if bits[j] <= bound and distance[j] < nearest[k - 1]:
                 insert(distance[j], j, near, nearest)
+
+
+@kernel
+def sort(
+    distance: Array, close: Array, own: Array, ranks: Array, near: Array, nearest: Array
+) -> None:
+    """Put the smallest of the close distances where they belong; equal ones as they come.
+
+    A distance's rank is how many others are smaller: each is compared with each, which for so few
+    is faster than to move them, since no branch mispredicts. ``own`` and ``ranks`` are scratch.
+    """
+    for i in range(close.size):
+        d, rank = distance[close[i]], 0
+        for j in range(i):
+            behind = 1 if own[j] <= d else 0
+            rank += behind
+            ranks[j] += 1 - behind
+        own[i], ranks[i] = d, rank
+    for i in range(close.size):
+        if ranks[i] < near.size:
+            near[ranks[i]], nearest[ranks[i]] = close[i], own[i]
 
 
 @kernel

@@ -71,7 +71,7 @@ def nearest(
 
 
 class Search(NamedTuple):
-    """What is known of each anchor, and scratch for the search: a number an anchor, two a group."""
+    """What is known of each anchor, and scratch for the search."""
 
     facts: Array
     distances: Array

@@ -78,7 +78,7 @@ class AnchorState(NamedTuple):
     gram: Annotated[Array, scratch("f8", "gram_rows", "gram_columns")]
     distances: Annotated[Array, scratch("f4", "anchors")]
     least: Annotated[Array, scratch("f4", GROUPS)]
-    some: Annotated[Array, scratch("i8", GROUPS)]
+    some: Annotated[Array, scratch("i8", 3, GROUPS)]
     #: 1 for the columns of phi(x), which the machines see; the codes see the others. Of no size if
     #: there is no feature map, or if the codes are of phi(x) too.
     mapped: Annotated[Array, state("f4", "mapped_width")]

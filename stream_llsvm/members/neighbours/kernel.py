@@ -82,7 +82,7 @@ class NeighboursState(NamedTuple):
     same: Annotated[Array, scratch("i8", NEAREST)]
     distance: Annotated[Array, scratch("f4", "window")]
     least: Annotated[Array, scratch("f4", GROUPS)]
-    some: Annotated[Array, scratch("i8", GROUPS)]
+    some: Annotated[Array, scratch("i8", 3, GROUPS)]
     dense: Annotated[Array, scratch("f4", "width")]
     factors: Annotated[Array, scratch("f4", "width")]
     votes: Annotated[Array, scratch("f8", EXPERTS, "classes")]

@@ -39,7 +39,7 @@ def test_among_many_the_same_are_found(born: int, k: int) -> None:
     x_norm = np.float32(x @ x)
     nearest(products, facts, born, x_norm, near, distance, along)
     scratch = np.zeros(born + 3, dtype=np.float32), np.zeros(GROUPS, dtype=np.float32)
-    search = coding.Search(facts, *scratch, np.zeros(GROUPS, dtype=np.int64))
+    search = coding.Search(facts, *scratch, np.zeros((3, GROUPS), dtype=np.int64))
     nearest_of_many(search, products, born, x_norm, others, distances, alongs)
     np.testing.assert_allclose(distances[:k], distance[:k], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(alongs[:k], along[:k], rtol=1e-5, atol=1e-6)

@@ -101,7 +101,7 @@ class LocalState(NamedTuple):
     pulls: Annotated[Array, scratch("f8", "neighbours")]
     distance: Annotated[Array, scratch("f4", "window")]
     least: Annotated[Array, scratch("f4", GROUPS)]
-    best: Annotated[Array, scratch("i8", GROUPS)]
+    best: Annotated[Array, scratch("i8", 3, GROUPS)]
     points: Annotated[Array, scratch("f4", "neighbours", "width")]
     gram: Annotated[Array, scratch("f8", "neighbours", "neighbours")]
     work: Annotated[Array, scratch("f8", 4, "neighbours")]

@@ -72,7 +72,7 @@ def search(m: Any, seen: Array, held: int, k: int) -> None:
         norm += x[i] * x[i]
     for j in range(held):
         distance[j] = np.float32(m.facts[NORM, j]) + norm
-    none = m.best[:0]  # no list of columns: all of them
+    none = m.best[0, :0]  # no list of columns: all of them
     subtract_products(seen, factors, none, distance)
     smallest(distance, m.least, m.best, m.near[:k], m.nearest[:k])
 
