@@ -42,10 +42,13 @@ from stream_llsvm.kernels.scaling import (
     STATISTICS,
     YOUNG,
     is_due,
+    list_young,
     observe_row,
+    observe_young,
     put_side_by_side,
     scale_row,
     scale_settled,
+    scale_young,
 )
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.sleep import TERM, decide
@@ -111,6 +114,8 @@ class SharedState(NamedTuple):
     number_starts: Annotated[Array, scratch("i8", 2, "chunk_ends")]
     number_columns: Annotated[Array, scratch("i8", 2, ("chunk", "width"))]
     left_out: Annotated[Array, scratch("i8", 2, 1)]
+    #: Which features of dense rows have no settled scale yet, or no longer.
+    young: Annotated[Array, scratch("i8", "width")]
 
 
 @entry
@@ -202,7 +207,7 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
     mixed = not dense and holds_boxes(values)
     starts, kept = m.number_starts[m.place], m.number_columns[m.place]
     starts[0] = 0
-    laid_out = settled = False
+    laid_out, n_young = False, 0
     for q in range(labels.size):
         a, b = begins[q], begins[q + 1]
         starts[q + 1] = b
@@ -210,19 +215,26 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
             starts[q + 1] = starts[q] + take_numbers(columns[a:b], values[a:b], kept[starts[q] :])
         if dense and not laid_out:
             settled = put_side_by_side(statistics[: b - a], scales)
+            n_young = 0 if settled else list_young(statistics[: b - a], m.young)
             laid_out = True
-        if settled and not scored:
-            scale_settled(scales, standardize, values[a:b], z[a:b])
-        elif not scored:
+        if not dense and not scored:
             end = starts[q + 1]
             scale_row(statistics, standardize, values[a:b], columns[a:b], z[starts[q] : end])
+        elif not scored:
+            if n_young < b - a:
+                scale_settled(scales, standardize, values[a:b], z[a:b])
+            scale_young(statistics, standardize, values[a:b], m.young[:n_young], z[a:b])
         if pieces.size > 0 and not scored:
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if m.learn_scales == 1 and labels[q] >= 0:
             counters[SEEN] += 1
-            if is_due(counters[SEEN], statistics.shape[0]) or not settled:
+            if not dense or is_due(counters[SEEN], statistics.shape[0]):
                 observe_row(statistics, counters[SEEN], values[a:b], columns[a:b])
                 laid_out = False
+            elif n_young > 0:
+                n_young = observe_young(
+                    statistics, counters[SEEN], values[a:b], m.young[:n_young], scales
+                )
         lessons[q] = labels[q] if m.learn_members == 1 else -1
     m.left_out[m.place, 0] = values.size - starts[labels.size]
 
@@ -337,11 +349,11 @@ def learn_whom_to_trust(
     counters, mixer, facts = m.counters, m.mixer, m.members
     if m.learn_members == 1:
         counters[TAUGHT] += 1
-        if facts.shape[1] > 1 and counters[TAUGHT] % TERM == 0:
+        if facts.shape[1] > 1 and int(counters[TAUGHT]) % TERM == 0:
             decide(facts, plan, counters[TAUGHT], counters[USUALLY_NAMED])
     if m.learn_mixer == 1:
         counters[MIXED] += 1
-        if counters[MIXED] % JUDGE_ONE_IN == 0:
+        if int(counters[MIXED]) % JUDGE_ONE_IN == 0:
             judge_members(mixer, facts, plan, m.normal, proba, label, m.part)
         learn_mix(mixer, counters[MIXED], m.normal, m.squares, proba, label, importance)
 

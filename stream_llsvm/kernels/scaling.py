@@ -207,6 +207,43 @@ def put_side_by_side(statistics: Array, scales: Array) -> bool:
 
 
 @kernel
+def list_young(statistics: Array, young: Array) -> int:
+    """List the features whose scales are not settled; returns how many there are."""
+    n = 0
+    for i in range(statistics.shape[0]):
+        if statistics[i, COUNT] < YOUNG:
+            young[n] = i
+            n += 1
+    return n
+
+
+@kernel
+def scale_young(
+    statistics: Array, standardize: bool, values: Array, young: Array, out: Array
+) -> None:
+    """Scale what ``scale_settled`` cannot of a dense record: its young features."""
+    for t in range(young.size):
+        i = young[t]
+        out[i] = scaled(statistics, i, values[i], standardize)
+
+
+@kernel
+def observe_young(statistics: Array, seen: Real, values: Array, young: Array, scales: Array) -> int:
+    """Learn the scales from a dense record that settled features do not look at.
+
+    Whoever has grown up leaves the list for ``scales``; returns how many stay.
+    """
+    n = 0
+    for t in range(young.size):
+        i = young[t]
+        observe(statistics, i, values[i], seen, False, False)
+        scales[0, i], scales[1, i] = statistics[i, CENTRE], statistics[i, INVERSE]
+        young[n] = i
+        n += 1 if statistics[i, COUNT] < YOUNG else 0
+    return n
+
+
+@kernel
 def scale_settled(scales: Array, standardize: bool, values: Array, out: Array) -> None:
     """Scale one dense record of settled features, as ``scale_row`` does, in one long loop."""
     among_many = scales.shape[1] >= MANY
@@ -221,7 +258,7 @@ def scale_settled(scales: Array, standardize: bool, values: Array, out: Array) -
 @kernel
 def is_due(seen: Real, width: int) -> bool:
     """Whether settled features, of so many, look at the record that is number ``seen``."""
-    return seen % thinning(width) == 0
+    return int(seen) % thinning(width) == 0  # of floats the remainder is a slow call
 
 
 @kernel

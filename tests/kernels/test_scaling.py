@@ -35,6 +35,10 @@ scaled = alone(scaling.scaled)
 scale_row = alone(scaling.scale_row)
 scale_settled = alone(scaling.scale_settled)
 put_side_by_side = alone(scaling.put_side_by_side)
+list_young = alone(scaling.list_young)
+scale_young = alone(scaling.scale_young)
+observe_young = alone(scaling.observe_young)
+observe_row = alone(scaling.observe_row)
 
 NOTHING = np.zeros(0, dtype=np.int64)
 
@@ -188,6 +192,30 @@ def test_a_settled_row_is_scaled_as_its_features_are() -> None:
             assert (out[: width - 2] != 0).any()
         statistics[2, COUNT] = YOUNG - 1
         assert not put_side_by_side(statistics, scales)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_young_features_of_a_row_are_scaled_and_observed_by_themselves(standardize: bool) -> None:
+    """As a whole row is, and those that have grown up leave the list."""
+    rng = np.random.default_rng(4)
+    rows = rng.normal(2, 3, size=(YOUNG, MANY))
+    statistics, scales = np.zeros((MANY, STATISTICS)), np.zeros((2, MANY))
+    observe_rows(statistics, 0, YOUNG, rows.reshape(-1), NOTHING, NOTHING)
+    statistics[[2, 7, MANY - 1], COUNT] = 5, YOUNG - 2, 900
+    expected, young = statistics.copy(), np.zeros(MANY, dtype=np.int64)
+    assert not put_side_by_side(statistics, scales)
+    n = list_young(statistics, young)
+    assert young[:n].tolist() == [2, 7, MANY - 1]
+    for q, x in enumerate(rows[:3]):
+        out, scaled_one_by_one = np.zeros((2, MANY), dtype=np.float32)
+        scale_settled(scales, standardize, x, out)
+        scale_young(statistics, standardize, x, young[:n], out)
+        scale_row(expected, standardize, x, NOTHING, scaled_one_by_one)
+        assert np.array_equal(out, scaled_one_by_one)
+        n = observe_young(statistics, YOUNG + q + 1, x, young[:n], scales)
+        observe_row(expected, YOUNG + q + 1, x, NOTHING)
+        assert np.array_equal(statistics, expected)
+        assert young[:n].tolist() == ([2, 7, MANY - 1] if q == 0 else [2, MANY - 1])
 
 
 def test_a_flag_that_is_1_whenever_it_is_named_is_sparse() -> None:

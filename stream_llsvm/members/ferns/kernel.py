@@ -167,15 +167,15 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
         if label >= 0:
             running[SEEN] += 1
             clock += 1
-            seen = running[SEEN]
+            seen = int(running[SEEN])
             rate_ferns(m.weights, cells[:drawn], m.facts, judge, columns, label)
             learn_cells(m, cells[:drawn], m.shares, seen, label, chunk.importance[q], out)
             if width == 0:
                 continue
             if seen % stride == 0:
-                copy_to(m.recent[(int(seen // stride) - 1) % kept], x)
+                copy_to(m.recent[(seen // stride - 1) % kept], x)
             if seen == FIRST_DRAW:
-                some = m.recent[: max(1, min(kept, int(seen // stride)))]
+                some = m.recent[: max(1, min(kept, seen // stride))]
                 for f in range(n_ferns):
                     draw(m, f, some, uniformly)
             if clock % PERIOD == 0:

@@ -211,7 +211,7 @@ def follow_metric(m: NeighboursState, x: Array, k: int, label: int, importance: 
     pause = 1 + NEAREST * m.width // METRIC_BUDGET
     if (
         m.learns_metric == 1
-        and running[SEEN] % pause == 0
+        and int(running[SEEN]) % pause == 0
         and neighbour_gradient(nearest, same, beta, m.lessons)
     ):
         learn_metric(m.scale, m.effort, x, m.store, near, m.lessons, beta, min(1.0, importance))
@@ -262,7 +262,7 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
                 dense[at[t]] = x[t]
             x = dense
         running[SEEN] += 1
-        seen, k = running[SEEN], m.found[0]
+        seen, k = int(running[SEEN]), m.found[0]
         if k > 0:
             follow_metric(m, x, k, label, importance)
         if seen == YOUNG:
