@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from stream_llsvm.kernels.compile import Array, Real, kernel
+from stream_llsvm.kernels.compile import Array, Real, inlined, kernel
 from stream_llsvm.kernels.losses import (
     EPSILON_INSENSITIVE,
     FARTHEST,
@@ -51,7 +51,7 @@ def score_row(m: Any, z: Array, at: Array, score: Array) -> None:
         score[c] = m.scale[c] * total
 
 
-@kernel
+@inlined
 def learn(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) -> None:
     """Learn a record that was scored: at once, or when its batch is full."""
     if m.batch_size == 1:
@@ -106,7 +106,7 @@ def note_loss(m: Any, y: Real) -> None:
         head[LOSS_AT_0] += (told - head[LOSS_AT_0]) / head[SEEN]
 
 
-@kernel
+@inlined
 def learn_row(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) -> None:
     """One step on one record."""
     loss, columns, head, norm = m.loss, m.columns, m.head, m.norm
