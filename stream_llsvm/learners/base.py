@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from river import base
 
+from stream_llsvm.learners.identity import Itself
 from stream_llsvm.learners.many import ManyRecords
 from stream_llsvm.learners.merge import Mergeable
 from stream_llsvm.learners.weights import checked_weight
@@ -28,7 +29,7 @@ from stream_llsvm.records.features import ABSENT
 Record = Mapping[Any, Any]
 
 
-class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier):
+class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclass=Itself):
     """A list of members and a mixer, learning one record at a time.
 
     Subclasses keep their parameters and say which members they are made of. Features and classes

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.learners.identity import Itself
 from stream_llsvm.learners.merge import Mergeable
 from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.weights import checked_weight, checked_weights
@@ -24,7 +25,7 @@ from stream_llsvm.records.values import as_number
 _ONE_SCORE = (False, True)
 
 
-class NumberLearner(Mergeable, base.MiniBatchRegressor):
+class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
     """One number a record. Subclasses keep their options and say which members they are made of.
 
     The last of the members is ``Numbers``, which knows the target's scale.
