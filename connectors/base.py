@@ -162,6 +162,14 @@ def seekable(source: object) -> bool:
 
 
 @runtime_checkable
+class Verbatim(Protocol):
+    """A source that can hand records on as they are, for a transformer that reads texts itself."""
+
+    def keep_text(self) -> None:
+        """From now on leave values as they are: text is text, and what is missing is None."""
+
+
+@runtime_checkable
 class Lagging(Protocol):
     """A source that can say how far behind it is."""
 

@@ -88,6 +88,10 @@ class Codec:
         self.key = key
         self.numeric = numeric
 
+    def keep_text(self) -> None:
+        """Leave values as they are from now on, as with ``numeric=False``."""
+        self.numeric = self.values.numeric = False
+
     def one(self, raw: bytes) -> Record | None:
         """Read one record; None if there is none (a blank line). Raises Bad."""
         raise NotImplementedError

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.neighbours import MemoryClassifier
     from stream_llsvm.learners.pegasos import PegasosClassifier
     from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
+    from stream_llsvm.learners.pipeline import save_model
     from stream_llsvm.learners.sapl import SAPLClassifier
     from stream_llsvm.model.explain import Anchor, Explanation, MemberReport, Voter
     from stream_llsvm.model.feature_warnings import FeaturesLeftOutWarning, UnknownFeatureWarning
@@ -63,6 +64,7 @@ __all__ = [
     "UnknownFeatureWarning",
     "Voter",
     "load_model",
+    "save_model",
 ]
 
 # In which module each is; `tests/test_public_names.py` holds what is written above to it.
@@ -80,6 +82,7 @@ _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "UnknownFeatureWarning": "model.feature_warnings",
     "Voter": "model.explain",
     "load_model": "learners.load",
+    "save_model": "learners.pipeline",
 }
 
 

@@ -30,6 +30,7 @@ NAMES = sorted(
         "UnknownFeatureWarning",
         "Voter",
         "load_model",
+        "save_model",
     ]
 )
 

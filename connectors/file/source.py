@@ -156,6 +156,12 @@ class FileSource:
         """Where it stands: behind the last batch handed out."""
         return dict(self._position)
 
+    def keep_text(self) -> None:
+        """Leave values as they are from now on: see `Verbatim`."""
+        self._options["numeric"] = False
+        if self._reader is not None:
+            self.seek(self.position)
+
     def poll(self, max_records: int, timeout: float) -> Batch | None:
         """Return the next records, at most so many; None if none came within so many seconds."""
         if max_records < 1:

@@ -138,6 +138,10 @@ class KafkaSource:
         """How many tombstones were passed over."""
         return self._batches.skipped
 
+    def keep_text(self) -> None:
+        """Leave values as they are from now on: see `Verbatim`."""
+        self._batches.codec.keep_text()
+
     @property
     def ended(self) -> bool:
         """A topic never ends."""

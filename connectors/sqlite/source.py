@@ -95,6 +95,10 @@ class SqliteSource:
         except sqlite3.Error as error:
             raise SourceError(f"{getattr(self, 'name', self.path)}: {error}") from None
 
+    def keep_text(self) -> None:
+        """Leave values as they are from now on: see `Verbatim`."""
+        self._codec.keep_text()
+
     def poll(self, max_records: int, timeout: float) -> Batch | None:
         """Return the next rows, at most so many; None if none came within so many seconds."""
         deadline = time.monotonic() + timeout

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
-from stream_llsvm.cli.options import JSON, SAVED
+from stream_llsvm.cli.options import JSON, SAVED, TRUST
 
 if TYPE_CHECKING:
     from stream_llsvm.learners.base import LocalClassifier
@@ -19,16 +19,16 @@ _WIDTH = 96
 _MEMBERS = 8
 
 
-def command(path: SAVED, json: JSON = False) -> int:
+def command(path: SAVED, json: JSON = False, trust_pickle: TRUST = False) -> int:
     """Look into a file."""
-    return inspect(path, as_json=json)
+    return inspect(path, as_json=json, trust_pickle=trust_pickle)
 
 
-def inspect(name: str, *, as_json: bool) -> int:
+def inspect(name: str, *, as_json: bool, trust_pickle: bool = False) -> int:
     """Print what the file holds."""
     from stream_llsvm.cli.terminal import print_json
 
-    saved = read_saved(name)
+    saved = read_saved(name, trust_pickle=trust_pickle, runs=False)
     if as_json:
         print_json(_everything(saved))
     else:
@@ -41,20 +41,27 @@ def inspect(name: str, *, as_json: bool) -> int:
 
 def described(saved: Saved) -> list[str]:
     """Return a few lines."""
-    model, kept = saved.model, saved.checkpoint
+    from stream_llsvm.learners.pipeline import learner_in
+
+    model, kept = saved.own, saved.checkpoint
     what = "a checkpoint" if kept is not None else "a model"
     size = saved.path.stat().st_size
     lines = [f"{what}, {size / 1e6:,.1f} MB: {saved.path}"]
     lines.append(f"written   {_when(saved)}, by stream_llsvm {saved.version}")
     lines += [f"  passed over: {text}" for text in saved.skipped[:3]]
-    options = ", ".join(f"{key}={value!r}" for key, value in model._get_params().items())
-    made = f"{type(model).__name__}({options})"
+    if saved.before:
+        lines.append(f"behind    {' | '.join(saved.before)}")
+    options = "..." if model is None else ", ".join(
+        f"{key}={value!r}" for key, value in model._get_params().items()
+    )  # fmt: skip
+    made = f"{type(learner_in(saved.model)).__name__}({options})"
     lines += textwrap.wrap(made, _WIDTH, subsequent_indent="  ", max_lines=4, placeholder=" ...")
-    lines.append(f"features  {len(model.features):,}: {listed(model.features)}")
-    lines.append(f"labels    {len(model.classes):,}: {listed(model.classes)}")
+    if model is not None:
+        lines.append(f"features  {len(model.features):,}: {listed(model.features)}")
+        lines.append(f"labels    {len(model.classes):,}: {listed(model.classes)}")
     if kept is not None:
         lines += _progress(kept)
-    return lines + _members(model)
+    return lines + ([] if model is None else _members(model))
 
 
 def _written(saved: Saved) -> datetime:
@@ -143,21 +150,26 @@ def _members(model: LocalClassifier) -> list[str]:
 
 def _everything(saved: Saved) -> dict[str, Any]:
     from stream_llsvm.engine.scores import Scores
+    from stream_llsvm.learners.pipeline import learner_in
 
-    model, kept = saved.model, saved.checkpoint
+    model, kept = saved.own, saved.checkpoint
     found: dict[str, Any] = {
         "path": str(saved.path),
         "written": _written(saved).isoformat(),
         "version": saved.version,
-        "class": type(model).__name__,
-        "options": model._get_params(),
-        "features": list(map(str, model.features)),
-        "labels": list(model.classes),
-        "members": [
-            {"name": m.name, "accuracy": m.accuracy, "log_loss": m.log_loss, "worth": m.worth}
-            for m in model.mixture
-        ],
+        "class": type(learner_in(saved.model)).__name__,
+        "behind": saved.before,
     }
+    if model is not None:
+        found |= {
+            "options": model._get_params(),
+            "features": list(map(str, model.features)),
+            "labels": list(model.classes),
+            "members": [
+                {"name": m.name, "accuracy": m.accuracy, "log_loss": m.log_loss, "worth": m.worth}
+                for m in model.mixture
+            ],
+        }
     if kept is not None:
         scores = Scores.restored(kept["progress"]["scores"])
         late = kept["late"]
@@ -176,38 +188,55 @@ class Saved(NamedTuple):
     """What was read: the model, its file's version, and the checkpoint if it is one."""
 
     path: Path
-    model: LocalClassifier
+    model: Any
     version: str
     checkpoint: dict[str, Any] | None
     skipped: list[str]
 
+    @property
+    def own(self) -> LocalClassifier | None:
+        """The classifier itself, None if it is none of this package's."""
+        from stream_llsvm.learners.pipeline import classifier_in
 
-def read_saved(name: str) -> Saved:
-    """Return what the file holds; of a folder, the newest checkpoint that can be read."""
+        return classifier_in(self.model)
+
+    @property
+    def before(self) -> list[str]:
+        """What stands before it in a pipeline."""
+        from stream_llsvm.learners.pipeline import is_pipeline
+
+        return list(map(str, self.model.steps.values()))[:-1] if is_pipeline(self.model) else []
+
+
+def read_saved(name: str, *, trust_pickle: bool = False, runs: bool = True) -> Saved:
+    """Return what the file holds; of a folder, the newest checkpoint that can be read.
+
+    A model that will not run does without the functions that its pipeline calls.
+    """
     from stream_llsvm.model.file import ModelFileError
 
     path = Path(name)
     if path.is_dir():
-        return _newest(path)
+        return _newest(path, trust_pickle, runs)
     if not path.exists():
         names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
         like = nearest(path.name, names)
         hint = f"; did you mean {path.with_name(like)}?" if like else ""
         raise MistakeError(f"{path}: there is no such file{hint}")
     try:
-        return _read(path, [])
+        return _read(path, [], trust_pickle, runs)
     except (ModelFileError, OSError) as error:
         raise MistakeError(f"{path}: {_why(path, error)}") from None
 
 
-def _newest(folder: Path) -> Saved:
+def _newest(folder: Path, trust_pickle: bool, runs: bool) -> Saved:
     from stream_llsvm.model.file import ModelFileError
 
     # Read without the lock: looking into a folder does not disturb the run that writes there.
     skipped: list[str] = []
     for path in sorted(folder.glob("checkpoint-*.llsvm"), reverse=True):
         try:
-            return _read(path, skipped)
+            return _read(path, skipped, trust_pickle, runs)
         except (ModelFileError, OSError) as error:
             skipped.append(f"{path.name}: {_why(path, error)}")
     why = f" that can be read ({skipped[0]})" if skipped else ""
@@ -219,14 +248,18 @@ def _why(path: Path, error: BaseException) -> str:
     return one_line(error).removeprefix(f"{path}: ")
 
 
-def _read(path: Path, skipped: list[str]) -> Saved:
+def _read(path: Path, skipped: list[str], trust_pickle: bool, runs: bool) -> Saved:
     from stream_llsvm.engine.resume import contents_of
     from stream_llsvm.learners.load import from_payload
     from stream_llsvm.model.file import read
 
     payload: dict[str, Any] = read(path)
     checkpoint = payload if "model" in payload and "progress" in payload else None
-    model = from_payload(payload) if checkpoint is None else contents_of(payload).model
+    trust: dict[str, Any] = {"trust_pickle": trust_pickle, "functions": () if runs else None}
+    if checkpoint is None:
+        model = from_payload(payload, **trust)
+    else:
+        model = contents_of(payload, **trust).model
     saved: dict[str, Any] = payload if checkpoint is None else payload["model"]
     version = str(saved.get("version", "before 0.1.0"))
     return Saved(path, model, version, checkpoint, skipped)

@@ -155,6 +155,13 @@ DATA = Annotated[str, Argument(metavar="FILE", help="A file of records.")]
 SAVED = Annotated[
     str, Argument(metavar="MODEL", help="A model file, a checkpoint or a folder of them.")
 ]
+TRUST = Annotated[
+    bool,
+    Option(
+        "--trust-pickle",
+        help="Read pickled parts, which can run any code: only of a file that is your own.",
+    ),
+]
 JSON = Annotated[bool, Option("--json", help="Print one JSON object at the end.")]
 MAX_RECORDS = Annotated[
     int | None, Option(min=1, metavar="N", help="Stop after the first so many.")

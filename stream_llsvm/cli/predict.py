@@ -11,12 +11,14 @@ from typing import Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, listed, nearest, one_line
+from stream_llsvm.cli.inspect import Saved, read_saved
 from stream_llsvm.cli.options import (
     DATA,
     FILE_COLUMNS,
     MAX_RECORDS,
     SAVED,
     SECTIONS,
+    TRUST,
     checked,
     columns,
     columns_in,
@@ -42,6 +44,7 @@ def command(
         str | None, Option(metavar="PLACE", help="Where to; standard output if not given.")
     ] = None,
     max_records: MAX_RECORDS = None,
+    trust_pickle: TRUST = False,
     json: Annotated[
         bool,
         Option("--json", help="Tell the counts as a JSON object; with no --to, on stderr."),
@@ -50,11 +53,12 @@ def command(
 ) -> int:
     """Predict records."""
     every = checked(_MORE, given).get("--probabilities") == "all"
-    return predict(model, data, columns_in(given), to, max_records, every=every, as_json=json)
+    saved = read_saved(model, trust_pickle=trust_pickle)
+    return predict(saved, data, columns_in(given), to, max_records, every=every, as_json=json)
 
 
 def predict(
-    model: str,
+    saved: Saved,
     data: str,
     given: Mapping[str, Any],
     to: str | None,
@@ -66,7 +70,6 @@ def predict(
     """Write a prediction for each record; tell the accuracy if there are labels."""
     from stream_llsvm.cli.build import batches, make_sink
     from stream_llsvm.cli.checks import check_apart, check_columns
-    from stream_llsvm.cli.inspect import read_saved
     from stream_llsvm.cli.log import bad_fields_of, first_bad_of, first_of
     from stream_llsvm.cli.terminal import print_json
     from stream_llsvm.connectors.base import SourceError
@@ -74,13 +77,17 @@ def predict(
     from stream_llsvm.engine.rejects import Rejects
     from stream_llsvm.engine.results import results_of
 
-    saved = read_saved(model)
-    if not saved.model.features:
+    model = saved.own
+    if model is not None and not model.features:
         raise MistakeError(f"{saved.path}: the model has not learned anything yet")
     if to is not None:
         check_apart("--to", to, [data, str(saved.path)])
-    options = dict(given) | _left_out(saved.model.features, data, given)
-    check_columns(data, options)
+    options = dict(given)
+    if model is saved.model:
+        options |= _left_out(model.features, data, given)
+        check_columns(data, options)
+    else:  # what stands in front of it decides what it makes of which column
+        options["numeric"] = False
     sink = make_sink({"to": "-" if to is None else to})
     learner, kept = Learner(saved.model, every=every), saved.checkpoint
     learned = None if kept is None else kept["progress"]["counts"]["learned"]

@@ -17,6 +17,7 @@ from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.pipeline import learner_in
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -155,21 +156,22 @@ class Look:
 def counted(engine: Engine) -> dict[str, Any]:
     """Return the part of a look that is cheap: counts, scores, what the members are worth."""
     progress, kept = engine.progress, engine.checkpoints
-    members, steps = trust_of(engine.model)
+    model = learner_in(engine.model)
+    members, steps = trust_of(model)
     return {
         "time": time.time(),
-        "model": type(engine.model).__name__,
+        "model": type(model).__name__,
         "source": engine.source.name,
         "counts": dict(progress.counts),
         "rejected": engine.rejects.counts.total(),
         "reasons": dict(engine.rejects.counts.most_common(_REASONS)),
-        "features": features_of(engine.model),
+        "features": features_of(model),
         "classes": progress.classes.labels,
         "window": progress.scores.window,
         "scores": progress.scores.report(len(progress.classes)),
         "members": members,
         "steps": steps,
-        "moves": _moves(engine.model),
+        "moves": _moves(model),
         "checkpoint": engine.made,
         "failing": kept is not None and kept.failing,
         "labels": _labels(engine),

@@ -17,9 +17,9 @@ from river import base
 
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Learner
-from stream_llsvm.engine.save import copied as copied_payload
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
+from stream_llsvm.learners.pipeline import payload_of
 
 if TYPE_CHECKING:
     from stream_llsvm.dashboard.monitor import Monitor
@@ -153,7 +153,7 @@ class ModelCopies:
 
 def copy_of(model: base.Classifier) -> Any:
     """Return something that `restored` makes the model of again, or the copy itself."""
-    return copied_payload(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)
+    return payload_of(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)
 
 
 def restored(copied: Any) -> Any:

@@ -21,6 +21,7 @@ from stream_llsvm.connectors.base import (
     Position,
     Sink,
     Source,
+    Verbatim,
     seekable,
 )
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
@@ -35,6 +36,7 @@ from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher
 from stream_llsvm.learners.committee import CommitteeClassifier
+from stream_llsvm.learners.pipeline import is_pipeline
 
 
 class Engine:
@@ -45,8 +47,9 @@ class Engine:
     source
         Where records come from.
     model
-        Any of river's classifiers; a `CommitteeClassifier` if None. Where a run is continued, the
-        model is the one in the checkpoint.
+        Any of river's classifiers, also behind transformers in a pipeline of river's; a
+        `CommitteeClassifier` if None. Where a run is continued, the model is the one in the
+        checkpoint.
     sink
         Where predictions go, if anywhere.
     dead_letters
@@ -70,6 +73,9 @@ class Engine:
     probabilities
         Whether the sink gets the probability of the likeliest label, ``top``, or also those of
         ``all`` labels.
+    trust_pickle
+        Whether checkpoints may hold pickled parts: classes that this package does not know. Reading
+        them can run any code, so the folder must be one that nobody else can write to.
     clock
         Tells the time in seconds, for what waits and for what is written.
     watchers
@@ -90,7 +96,7 @@ class Engine:
     def __init__(
         self,
         source: Source,
-        model: base.Classifier | None = None,
+        model: base.Estimator | None = None,
         *,
         sink: Sink | None = None,
         dead_letters: DeadLetters | None = None,
@@ -103,6 +109,7 @@ class Engine:
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
         probabilities: str = "top",
+        trust_pickle: bool = False,
         clock: Callable[[], float] = time.time,
         watchers: Sequence[Watcher] = (),
     ) -> None:
@@ -121,19 +128,28 @@ class Engine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.max_batch = checkpoints, max_batch
+        self.trust_pickle = trust_pickle
         self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.position: Position | None = None
         self._again_from: Position | None = None
         self._stop = threading.Event()
         self._saver: Saver | None = None
+        self._keep_text()
         if checkpoints is not None:
             continued(self, checkpoints)
+            self._keep_text()
             self._saver = Saver(self, checkpoints, every)
+
+    def _keep_text(self) -> None:
+        """Let transformers in front of the model see records as they are."""
+        if is_pipeline(self.model) and isinstance(self.source, Verbatim):
+            self.source.keep_text()
 
     @property
     def model(self) -> base.Classifier:
         """The model, as it has learned so far. Only the thread that runs the engine may use it."""
-        return self.learner.model
+        model: base.Classifier = self.learner.model
+        return model
 
     @property
     def made(self) -> Made | None:

@@ -12,8 +12,10 @@ from river import base
 
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.pipeline import is_pipeline, knows_missing, learner_in
 from stream_llsvm.model.feature_warnings import without_warnings
 from stream_llsvm.records.labels import Coded
+from stream_llsvm.records.values import is_missing
 
 Floats = NDArray[np.float64]
 
@@ -41,19 +43,25 @@ class Learner:
     Parameters
     ----------
     model
-        Any of river's classifiers.
+        Any of river's classifiers, also at the end of a pipeline.
     every
         Whether answers hold the probability of every label, and not only of the likeliest.
 
     """
 
-    def __init__(self, model: base.Classifier, *, every: bool = False) -> None:
-        if isinstance(model, type) or not hasattr(model, "predict_proba_one"):
+    def __init__(self, model: Any, *, every: bool = False) -> None:
+        last = learner_in(model)
+        if isinstance(model, type) or not hasattr(last, "predict_proba_one"):
             numbers = "learns numbers, and the engine learns classes"
-            why = numbers if _is_regressor(model) else "is none"
+            why = numbers if _is_regressor(last) else "is none"
             got = " ".join(repr(model).split())
             raise TypeError(f"the model is a classifier, such as SAPLClassifier(); {got} {why}")
-        self.model, self.every = model, every
+        self.model: Any = model
+        self.every = every
+        # A transformer, or a function in it, may fail in any way at a record that it was not made
+        # for, such as one without a field.
+        self._names_missing = knows_missing(model)
+        self._refusals = (Exception,) if is_pipeline(model) else (ValueError, TypeError)
 
     def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
         """Predict and learn a batch, with its own labels unless others are given."""
@@ -102,11 +110,11 @@ class Learner:
         answers = Answers(told, np.zeros(n), np.zeros(n), {}, None, every)
         for i, (x, label) in enumerate(zip(records, labels, strict=True)):
             try:
-                proba = self.model.predict_proba_one(x)
+                proba = self.model.predict_proba_one(self._lent(x))
                 if label is not None:
-                    self.model.learn_one(x, label)
-            except (ValueError, TypeError) as error:
-                answers.refused[i] = str(error)
+                    self.model.learn_one(self._lent(x), label)
+            except self._refusals as error:
+                answers.refused[i] = _told(error)
                 continue
             if proba:
                 best = max(proba, key=proba.__getitem__)
@@ -122,10 +130,26 @@ class Learner:
         Ours remember what they predicted of it then, as long as nobody asks them anew.
         """
         try:
-            self.model.learn_one(x, label)
-        except (ValueError, TypeError) as error:
-            return str(error)
+            self.model.learn_one(self._lent(x), label)
+        except self._refusals as error:
+            return _told(error)
         return None
+
+    def _lent(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """Return a record as the model wants it, which may change it: some rename in place."""
+        if isinstance(self.model, LocalClassifier):
+            return x
+        if not is_pipeline(self.model):
+            return dict(x)
+        if self._names_missing:
+            return {name: None if is_missing(value) else value for name, value in x.items()}
+        return {name: value for name, value in x.items() if not is_missing(value)}
+
+
+def _told(error: Exception) -> str:
+    """Return why a record was refused; a bare KeyError says no more than a name."""
+    told = str(error)
+    return told if type(error) in (ValueError, TypeError) else f"{type(error).__name__}: {told}"
 
 
 def _by_label(labels: Sequence[Any], shares: Sequence[Floats]) -> list[dict[Any, float] | None]:

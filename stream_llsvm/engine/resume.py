@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekable, transactional
@@ -14,6 +15,9 @@ from stream_llsvm.engine.save import outputs, saved
 from stream_llsvm.engine.validation import MOST, counter, number, part, plain, require
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
+from stream_llsvm.learners.pipeline import functions_in, payload_of
+from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.transformers.restored import Functions
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -34,7 +38,7 @@ class EngineError(Exception):
 class Contents(NamedTuple):
     """What a checkpoint holds, looked at in every part."""
 
-    model: LocalClassifier
+    model: Any
     position: Position | None
     progress: dict[str, Any]
     rejected: dict[str, int]
@@ -44,7 +48,12 @@ class Contents(NamedTuple):
     written: list[int | None]
 
 
-def contents_of(payload: Mapping[str, Any]) -> Contents:
+def contents_of(
+    payload: Mapping[str, Any],
+    *,
+    trust_pickle: bool = False,
+    functions: Functions = (),
+) -> Contents:
     """Return what a file's payload holds; ModelFileError if it is no checkpoint of an engine."""
     for name in ("position", "late"):
         require(name in payload, name)
@@ -58,7 +67,7 @@ def contents_of(payload: Mapping[str, Any]) -> Contents:
     require(len(written) == 2, "written")
     require(all(n is None or (type(n) is int and 0 <= n <= MOST) for n in written), "written")
     return Contents(
-        from_payload(part(payload, "model", dict)),
+        from_payload(part(payload, "model", dict), trust_pickle=trust_pickle, functions=functions),
         _position(payload),
         progress,
         counter(payload, "rejected"),
@@ -77,11 +86,7 @@ def _position(payload: Mapping[str, Any]) -> Position | None:
 
 def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     """Let the engine continue from the newest checkpoint that holds, if there is one."""
-    if not isinstance(engine.model, LocalClassifier):
-        raise EngineError(
-            "checkpoints need one of this package's classifiers: others have no file format that "
-            "is safe to read"
-        )
+    _check_can_be_kept(engine)
     for source in (engine.source, engine.late.source if engine.late is not None else None):
         if source is not None and not seekable(source):
             engine.progress.note("at most once", f"{source.name} {_CANNOT_SEEK}")
@@ -120,6 +125,19 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
 
 
+def _check_can_be_kept(engine: Engine) -> None:
+    """Raise EngineError if a checkpoint could not hold the model, or not be read again."""
+    if isinstance(engine.model, LocalClassifier):
+        return
+    try:
+        payload = payload_of(engine.model, trust_pickle=engine.trust_pickle)
+        from_payload(
+            payload, trust_pickle=engine.trust_pickle, functions=functions_in(engine.model)
+        )
+    except (ValueError, ModelFileError) as error:
+        raise EngineError(f"checkpoints cannot hold this model: {error}") from None
+
+
 def _seek(engine: Engine, contents: Contents) -> None:
     """Bring the sources and what was written to where a checkpoint found them."""
     if engine.position is not None and seekable(engine.source):
@@ -136,11 +154,14 @@ def _seek(engine: Engine, contents: Contents) -> None:
 
 def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
     """Return the newest checkpoint that can be read and whose predictions were committed."""
+    made_of = partial(
+        contents_of, trust_pickle=engine.trust_pickle, functions=functions_in(engine.model)
+    )
     sink = transactional(engine.sink)
     if sink is None:
-        return next(checkpoints.newest_first(contents_of), None)
+        return next(checkpoints.newest_first(made_of), None)
     committed = sink.committed_offsets()
-    for found in checkpoints.newest_first(contents_of):
+    for found in checkpoints.newest_first(made_of):
         if (found.contents.position or {}) == committed:
             return found
     if committed:

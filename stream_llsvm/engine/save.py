@@ -5,21 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from stream_llsvm.connectors.base import Displaying, Rollback, transactional
-from stream_llsvm.engine.checkpoints import Checkpoints, Lost
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost
+from stream_llsvm.learners.pipeline import payload_of
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
-
-
-def copied(model: LocalClassifier) -> dict[str, Any]:
-    """Return what `from_payload` makes the model of; nothing in it changes any more."""
-    memory = model._state
-    state = None if memory is None else memory.state.view(np.uint8).copy()
-    return model._payload() | {"state": state}
 
 
 def outputs(engine: Engine) -> tuple[object, object]:
@@ -29,12 +20,14 @@ def outputs(engine: Engine) -> tuple[object, object]:
 
 def saved(engine: Engine) -> dict[str, Any]:
     """Return what a checkpoint holds; nothing in it changes while the run goes on."""
-    model = engine.model
-    assert isinstance(model, LocalClassifier)
     late = engine.late
+    try:
+        model = payload_of(engine.model, trust_pickle=engine.trust_pickle)
+    except ValueError as error:
+        raise CheckpointError(f"what the model has learned cannot be kept: {error}") from None
     return {
         "time": time.time(),
-        "model": copied(model),
+        "model": model,
         "position": engine.position,
         "progress": engine.progress.payload(),
         "rejected": dict(engine.rejects.counts),

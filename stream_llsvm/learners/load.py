@@ -6,20 +6,31 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.pipeline import PICKLED, PIPELINE, learner_in, pipeline_of
 from stream_llsvm.learners.registry import LEARNERS, learner
 from stream_llsvm.model.file import ModelFileError, read
+from stream_llsvm.transformers.restored import Functions
 
 _PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
-    """Read a model that `save` wrote; it continues as if it had never been saved, to the bit.
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    trust_pickle: bool = False,
+    functions: Functions = (),
+) -> Any:
+    """Read a model that `save` or `save_model` wrote; it continues as if it had not been saved.
 
     Parameters
     ----------
     path
         The file.
+    trust_pickle
+        Whether pickled parts are read, too. Reading them can run any code: say so only of files
+        that nobody else could have changed.
+    functions
+        The functions that a pipeline's transformers call, which no file holds.
 
     Raises
     ------
@@ -38,13 +49,18 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     'yes'
 
     """
-    return _made_of(read(path))
+    return _made_of(read(path), trust_pickle=trust_pickle, functions=functions)
 
 
-def from_payload(payload: Mapping[str, Any]) -> LocalClassifier:
+def from_payload(
+    payload: Mapping[str, Any],
+    *,
+    trust_pickle: bool = False,
+    functions: Functions = (),
+) -> Any:
     """Make a model from what `save` put into the file: one that an engine can run."""
-    model = _made_of(payload)
-    if not isinstance(model, LocalClassifier):
+    model = _made_of(payload, trust_pickle=trust_pickle, functions=functions)
+    if not hasattr(learner_in(model), "predict_proba_one"):
         raise ModelFileError(
             f"the file holds a {type(model).__name__}, which load_model reads, but which is not "
             "one of the classifiers that the engine and the command work with"
@@ -52,7 +68,14 @@ def from_payload(payload: Mapping[str, Any]) -> LocalClassifier:
     return model
 
 
-def _made_of(payload: Mapping[str, Any]) -> Any:
+def _made_of(
+    payload: Mapping[str, Any],
+    *,
+    trust_pickle: bool = False,
+    functions: Functions = (),
+) -> Any:
+    if payload.get("class") in (PIPELINE, PICKLED):
+        return pipeline_of(payload, _made_of, trust_pickle=trust_pickle, functions=functions)
     for part, expected in _PARTS.items():
         if type(payload.get(part)) is not expected:
             raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")

@@ -13,6 +13,7 @@ from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
+from stream_llsvm.learners.pipeline import payload_of
 
 
 class Run:
@@ -55,9 +56,8 @@ class Run:
     @property
     def copy(self) -> LocalClassifier:
         """A copy of the model."""
-        memory = self.model._state
-        state = None if memory is None else memory.state.view(np.uint8).copy()
-        return from_payload(self.model._payload() | {"state": state})
+        found: LocalClassifier = from_payload(payload_of(self.model))
+        return found
 
 
 class Clock:

@@ -18,7 +18,7 @@ from stream_llsvm.dashboard.monitor import Monitor
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.save import copied
+from stream_llsvm.learners.pipeline import payload_of
 from tests.dashboard.support import Run, quadrants, sendable
 
 MODELS: dict[str, Any] = {
@@ -215,7 +215,7 @@ def test_each_is_explained_once() -> None:
     run, whys = Run(MODELS["sapl"]()), Explanations()
     run.learn(*quadrants(100))
     copy, taken = run.followed(*quadrants(6, 1))
-    again = restored(copied(copy))
+    again = restored(payload_of(copy))
     whys.replay(copy, taken, member_0)
     first = whys.look(0)
     whys.replay(again, taken, member_0)
