@@ -32,5 +32,5 @@ def batch() -> Batch:
 
 def stage_of(plan: Any) -> int:
     """Return which stage a plan is of: 0 prepares, -1 finishes, a member has its number."""
-    stage = plan[0, at.STAGE]
-    return {at.PREPARE: 0, at.FINISH: FINISH}.get(stage, int(plan[0, at.MEMBER]))
+    stage = plan[0, at.MODEL_ROW.stage]
+    return {at.PREPARE: 0, at.FINISH: FINISH}.get(stage, int(plan[0, at.MODEL_ROW.member]))

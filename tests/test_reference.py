@@ -50,7 +50,7 @@ def rehearsed(model: AnchorClassifier, X: Any, y: Any, epochs: int = 10) -> Anch
     _learn_scales(memory, history, order)
     member = memory.members[0]
     member.place(memory.views(1), lambda: _sample(memory, history, order), rng)
-    _teach(memory, at.LEARN_MEMBERS)
+    _teach(memory, at.MODEL_ROW.learn_members)
     for _ in range(epochs):
         member.slow_down(memory.views(1), 1.0)
         _learn(memory, history, rng.permutation(order))

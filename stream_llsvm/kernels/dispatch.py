@@ -17,7 +17,7 @@ from numba.extending import intrinsic, overload
 
 from stream_llsvm.kernels.chunk import CHUNK, Chunk
 from stream_llsvm.kernels.compile import Array
-from stream_llsvm.kernels.plan import KIND
+from stream_llsvm.kernels.plan import MEMBER_ROW
 
 
 class Kernels(NamedTuple):
@@ -69,7 +69,7 @@ def call(
     chunk: Chunk,
 ) -> None:
     """Let a member's kernel, if it has that one, run over a chunk of rows."""
-    kernel = _KINDS[plan[member, KIND]][which]
+    kernel = _KINDS[plan[member, MEMBER_ROW.kind]][which]
     if kernel is not None:
         kernel(state, scratch, plan, member, chunk)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to, greatest
-from stream_llsvm.kernels.plan import FIRST_EXPERT, OWN_EXPERTS
+from stream_llsvm.kernels.plan import MEMBER_ROW
 
 TRUST, POWER, EFFORT, ALONE, ALONE_EFFORT = range(5)
 MIXER_ROWS = 5
@@ -157,10 +157,10 @@ def judge_members(
         for c in range(classes):
             total[c] += mixer[TRUST, e] * z[e, c]
     for m in range(facts.shape[1]):
-        if facts[AWAKE, m] == 0 or plan[1 + m, OWN_EXPERTS] == 0:
+        if facts[AWAKE, m] == 0 or plan[1 + m, MEMBER_ROW.experts] == 0:
             continue
-        first = plan[1 + m, FIRST_EXPERT]
-        end = first + plan[1 + m, OWN_EXPERTS]
+        first = plan[1 + m, MEMBER_ROW.first_expert]
+        end = first + plan[1 + m, MEMBER_ROW.experts]
         copy_to(rest, total)
         own[:] = 0
         for e in range(first, end):

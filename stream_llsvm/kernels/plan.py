@@ -12,77 +12,65 @@ from column FIRST_SECTION on it says at which word each of its sections starts.
 
 from __future__ import annotations
 
-# Row 0: the model as a whole. Columns are the scores an expert gives: one a class, or a single one
-# for two classes. ``width`` counts the features there is room for. Then comes what learning
-# includes: a warm start teaches one after the other. ``redraws`` is how often members may be drawn
-# anew within one chunk of rows. A call does all its stages unless it is told to do one, that of
-# the members for a single MEMBER: so that several can run at once. ``FORETOLD`` is how many
-# predictions may wait for their labels; whether a call's predictions are kept so is ``KEEP``. A
-# chunk's arrays are there twice, so that one chunk is prepared while members learn the last:
-# ``PLACE`` says which.
-(
-    WIDTH,
-    CLASSES,
-    COLUMNS,
-    EXPERTS,
-    CHUNK,
-    STANDARDIZE,
-    LEARN_SCALES,
-    LEARN_MEMBERS,
-    LEARN_MIXER,
-    REDRAWS,
-    BUDGET,
-    STAGE,
-    MEMBER,
-    FORETOLD,
-    KEEP,
-    PLACE,
-    ALL_MEMBERS,
-    CHUNK_ENDS,
-    PACKED_ROWS,
-    MOST_PIECES,
-    MOST_PACKED,
-) = range(21)
-ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
+from typing import NamedTuple
 
-# A member's row: its kind, its experts, what it costs a record, what it has to do with the metric,
-# its step sizes and its loss. From OWN on it is the member's own.
-KIND, FIRST_EXPERT, OWN_EXPERTS, COST, METRIC, RUNGS, LOSS, MULTICLASS, OWN = range(9)
+ALL_STAGES, PREPARE, MEMBERS, FINISH = range(4)
 # The metric of the neighbours, which the ferns draw their features by: who leaves it, who reads it.
 NO_METRIC, LEAVES_METRIC, READS_METRIC = range(3)
-#: The names by which sections and sizes ask for them.
-MODEL_COLUMNS = {
-    "width": WIDTH,
-    "classes": CLASSES,
-    "columns": COLUMNS,
-    "all_experts": EXPERTS,
-    "chunk": CHUNK,
-    "standardize": STANDARDIZE,
-    "learn_scales": LEARN_SCALES,
-    "learn_members": LEARN_MEMBERS,
-    "learn_mixer": LEARN_MIXER,
-    "redraws": REDRAWS,
-    "budget": BUDGET,
-    "stage": STAGE,
-    "member": MEMBER,
-    "n_foretold": FORETOLD,
-    "keep": KEEP,
-    "place": PLACE,
-    "all_members": ALL_MEMBERS,
-    "chunk_ends": CHUNK_ENDS,
-    "packed_rows": PACKED_ROWS,
-    "most_pieces": MOST_PIECES,
-    "most_packed": MOST_PACKED,
-}
-MEMBER_COLUMNS = {
-    "kind": KIND,
-    "first_expert": FIRST_EXPERT,
-    "experts": OWN_EXPERTS,
-    "cost": COST,
-    "metric": METRIC,
-    "rungs": RUNGS,
-    "loss": LOSS,
-    "multiclass": MULTICLASS,
-}
+
+
+class ModelRow(NamedTuple):
+    """The columns of row 0, by the names with which sections and sizes ask for them."""
+
+    #: How many features there is room for; classes; scores that an expert gives: one a class, or a
+    #: single one for two classes; all members' experts.
+    width: int
+    classes: int
+    columns: int
+    all_experts: int
+    chunk: int
+    standardize: int
+    #: What learning includes: a warm start teaches one after the other.
+    learn_scales: int
+    learn_members: int
+    learn_mixer: int
+    #: How often members may be drawn anew within one chunk of rows.
+    redraws: int
+    budget: int
+    #: A call does all its stages unless it is told to do one, that of the members for a single
+    #: one of them: so that several can run at once.
+    stage: int
+    member: int
+    #: How many predictions may wait for their labels; whether a call's predictions are kept so.
+    n_foretold: int
+    keep: int
+    #: A chunk's arrays are there twice, so that one is prepared while members learn the last:
+    #: which of them.
+    place: int
+    all_members: int
+    chunk_ends: int
+    packed_rows: int
+    most_pieces: int
+    most_packed: int
+
+
+class MemberRow(NamedTuple):
+    """The columns of a member's row; from OWN on it is the member's own."""
+
+    kind: int
+    first_expert: int
+    experts: int
+    #: What it costs a record, and what it has to do with the metric.
+    cost: int
+    metric: int
+    rungs: int
+    loss: int
+    multiclass: int
+
+
+MODEL_ROW = ModelRow(*range(len(ModelRow._fields)))
+MEMBER_ROW = MemberRow(*range(len(MemberRow._fields)))
+MODEL_COLUMNS, MEMBER_COLUMNS = MODEL_ROW._asdict(), MEMBER_ROW._asdict()
+OWN = len(MEMBER_ROW)
 FIRST_SECTION = 32
 PLAN_WIDTH = 80

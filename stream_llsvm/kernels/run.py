@@ -28,14 +28,7 @@ from stream_llsvm.kernels.mixer import (
 )
 from stream_llsvm.kernels.pending import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.pieces import take_pieces
-from stream_llsvm.kernels.plan import (
-    ALL_STAGES,
-    FINISH,
-    FIRST_EXPERT,
-    MEMBERS,
-    OWN_EXPERTS,
-    PREPARE,
-)
+from stream_llsvm.kernels.plan import ALL_STAGES, FINISH, MEMBER_ROW, MEMBERS, PREPARE
 from stream_llsvm.kernels.scaling import (
     ABSENT,
     MANY,
@@ -264,8 +257,8 @@ def run_members(m: SharedState, state: Array, scratch: Array, plan: Array, chunk
         which = RUN
         if m.members[AWAKE, member - 1] == 0:
             which = ASLEEP
-            own = plan[member, FIRST_EXPERT]
-            chunk.scores[: chunk.labels.size, own : own + plan[member, OWN_EXPERTS]] = 0
+            own = plan[member, MEMBER_ROW.first_expert]
+            chunk.scores[: chunk.labels.size, own : own + plan[member, MEMBER_ROW.experts]] = 0
         elif together and m.addresses[TOGETHER, member - 1] != 0:
             which = TOGETHER
         call(which, m.addresses, state, scratch, plan, member, chunk)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.mixer import AWAKE, JUDGED, SINCE, WORTH
-from stream_llsvm.kernels.plan import BUDGET, COST, WIDTH
+from stream_llsvm.kernels.plan import MEMBER_ROW, MODEL_ROW
 
 #: Records between two decisions.
 TERM = 512
@@ -34,9 +34,9 @@ def decide(facts: Array, plan: Array, learned: Real, named: Real) -> None:
     cost = 0.0
     for m in range(facts.shape[1]):
         if facts[AWAKE, m] > 0:
-            cost += plan[1 + m, COST]
-    if 0 < LINE * named < plan[0, WIDTH]:
-        cost *= LINE * named / plan[0, WIDTH]
+            cost += plan[1 + m, MEMBER_ROW.cost]
+    if 0 < LINE * named < plan[0, MODEL_ROW.width]:
+        cost *= LINE * named / plan[0, MODEL_ROW.width]
     least, sleeper, awake = -1, -1, 0
     for m in range(facts.shape[1]):
         if facts[AWAKE, m] == 0:
@@ -47,7 +47,8 @@ def decide(facts: Array, plan: Array, learned: Real, named: Real) -> None:
         settled = learned - facts[SINCE, m] >= TERM and facts[JUDGED, m] > 0
         if settled and (least < 0 or facts[WORTH, m] < facts[WORTH, least]):
             least = m
-    if cost > plan[0, BUDGET] and awake > 1 and least >= 0 and facts[WORTH, least] < NEEDED:
+    dear = cost > plan[0, MODEL_ROW.budget] and awake > 1
+    if dear and least >= 0 and facts[WORTH, least] < NEEDED:
         facts[AWAKE, least], facts[SINCE, least] = 0, learned
     if sleeper >= 0 and learned % (TERM * TERMS_ASLEEP) == 0:
         facts[AWAKE, sleeper], facts[SINCE, sleeper], facts[JUDGED, sleeper] = 1, learned, 0

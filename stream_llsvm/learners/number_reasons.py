@@ -51,7 +51,9 @@ def explain_number(state: NumberState, names: Sequence[Hashable], row: Row) -> E
         return out[:, 0]
 
     tried = [places[name] for name in strongest]
-    found = losses(row, usual_values(state, row), tried, answers, int(state.plan[0, at.CHUNK]))
+    found = losses(
+        row, usual_values(state, row), tried, answers, int(state.plan[0, at.MODEL_ROW.chunk])
+    )
     contributions = {name: float(linear[where].sum()) for name, where in places.items()}
     contributions.update(zip(strongest, found.each.tolist(), strict=True))
     return Explanation(

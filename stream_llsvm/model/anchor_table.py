@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import ALONE, AWAKE, rms_of
 from stream_llsvm.model.explain import mixed, units
 from stream_llsvm.model.state import ModelState
@@ -93,8 +92,7 @@ def answering(memory: ModelState, member: int) -> list[tuple[int, float]]:
 
 def _own_strength(memory: ModelState, member: int) -> Array:
     """Return what the member's own mixer, that of its experts alone, multiplies scores with."""
-    row, mixer = memory.plan[1 + member], memory.views(0)["mixer"]
-    own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+    own, mixer = memory.experts_of(member), memory.views(0)["mixer"]
     return np.asarray(mixer[ALONE, own] / rms_of(mixer)[own])
 
 

@@ -148,7 +148,7 @@ def _class_losses(memory: ModelState, row: Row, code: int, tried: Sequence[Colum
     """Return what a class's score loses, of the members that can tell it by features."""
     telling = np.concatenate(
         [
-            np.full(int(plan[at.OWN_EXPERTS]), member.attributes)
+            np.full(int(plan[at.MEMBER_ROW.experts]), member.attributes)
             for plan, member in zip(memory.plan[1:], memory.members, strict=True)
         ]
     )
@@ -159,7 +159,9 @@ def _class_losses(memory: ModelState, row: Row, code: int, tried: Sequence[Colum
         told: Array = _votes(memory, n, code) @ telling
         return told
 
-    return losses(row, usual_values(memory, row), tried, score, int(memory.plan[0, at.CHUNK]))
+    return losses(
+        row, usual_values(memory, row), tried, score, int(memory.plan[0, at.MODEL_ROW.chunk])
+    )
 
 
 def _votes(memory: ModelState, n: int, code: int) -> Array:
@@ -181,5 +183,5 @@ def _votes(memory: ModelState, n: int, code: int) -> Array:
 def most_tried(memory: ModelState) -> int:
     """Return how many features there is time for."""
     awake = memory.views(0)["members"][AWAKE] > 0
-    cost = int(memory.plan[1:, at.COST][awake].sum())
+    cost = int(memory.plan[1:, at.MEMBER_ROW.cost][awake].sum())
     return max(_FEWEST, _WORK // max(1, cost))

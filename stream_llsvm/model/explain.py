@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, TRUST, WORTH, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_MOST, Z_STRAIGHT
 from stream_llsvm.model.state import ModelState
@@ -156,7 +155,7 @@ def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
     voted = 0.0
     by_member: dict[str, float] = {}
     for i, member in enumerate(memory.members):
-        own = _experts_of(memory, i)
+        own = memory.experts_of(i)
         part = float(trust[own] @ normal[own])
         by_member[member.name] = by_member.get(member.name, 0.0) + part
         if model["members"][AWAKE, i] == 0:
@@ -223,7 +222,7 @@ def mixture_of(memory: ModelState) -> list[MemberReport]:
         MemberReport(
             name=member.name,
             awake=bool(facts[AWAKE, i] > 0),
-            weights=tuple(trust[_experts_of(memory, i)].tolist()),
+            weights=tuple(trust[memory.experts_of(i)].tolist()),
             log_loss=float(facts[OWN_LOSS, i]),
             accuracy=float(facts[OWN_ACCURACY, i]),
             worth=float(facts[WORTH, i]),
@@ -243,12 +242,6 @@ def relevance_of(memory: ModelState, names: tuple[Any, ...]) -> dict[Any, float]
     return {}
 
 
-def _experts_of(memory: ModelState, which: int) -> slice:
-    """Return where the experts of a member stand among all."""
-    row = memory.plan[1 + which]
-    return slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
-
-
 def voters_of(memory: ModelState, labels: tuple[Any, ...]) -> list[Voter]:
     """List the remembered records that voted on the last one."""
     return [
@@ -264,7 +257,7 @@ def anchors_of(
 ) -> list[Anchor]:
     """List the anchors of the member of this number, in the user's units."""
     model, n = memory.views(0), len(names)
-    own = _experts_of(memory, which)
+    own = memory.experts_of(which)
     trust = (model["mixer"][TRUST] / rms_of(model["mixer"]))[own]
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
     centre, scale = units(memory, n)

@@ -127,7 +127,7 @@ def laid_out(
             if not waits(section):
                 put(row, j, section, sizes)
     foretold = _waiting(2 * words["state"], sum(experts) * columns)
-    plan[0, at.FORETOLD] = foretold
+    plan[0, at.MODEL_ROW.n_foretold] = foretold
     for j, section in enumerate(sections_of(SharedState)):
         if waits(section):
             put(0, j, section, model | {"n_foretold": foretold})

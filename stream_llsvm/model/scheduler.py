@@ -33,7 +33,7 @@ class _Place:
 
     def __init__(self, model: SharedState, plan: Plan, place: int) -> None:
         plan = plan.copy()
-        plan[0, at.PLACE] = place
+        plan[0, at.MODEL_ROW.place] = place
         self.clock = model.clock[place]
         self.plans = {
             _PREPARE: _single_stage(plan, at.PREPARE),
@@ -51,16 +51,16 @@ class Work:
         self, state: NDArray[np.float64], scratch: NDArray[np.float64], plan: Plan, rows: Rows
     ) -> None:
         self.state, self.scratch, self.rows = state, scratch, rows
-        self.chunk = int(plan[0, at.CHUNK])
-        self.learns = plan[0, at.LEARN_MEMBERS] == 1
+        self.chunk = int(plan[0, at.MODEL_ROW.chunk])
+        self.learns = plan[0, at.MODEL_ROW.learn_members] == 1
         model = views(SharedState, state, scratch, plan, 0)
         self.places = _Place(model, plan, 0), _Place(model, plan, 1)
         self.begin = 0
         self.taught = int(model.counters[TAUGHT])
-        costs = plan[:, at.COST].tolist()
+        costs = plan[:, at.MEMBER_ROW.cost].tolist()
         self.members = sorted(range(1, len(plan)), key=lambda i: -costs[i])
         # Of several that leave a metric, the last one's is read.
-        sharing = [i for i in range(1, len(plan)) if plan[i, at.METRIC] != at.NO_METRIC]
+        sharing = [i for i in range(1, len(plan)) if plan[i, at.MEMBER_ROW.metric] != at.NO_METRIC]
         #: Whom a member has to wait for.
         self.before = {later: sharing[:n] for n, later in enumerate(sharing)}
         #: Of several stages that may do the same chunk, the first comes first.
@@ -140,7 +140,7 @@ class Work:
 def _single_stage(plan: Plan, stage: int, member: int = 0) -> Plan:
     """Return the plan of one stage, or of one member."""
     own = plan.copy()
-    own[0, at.STAGE], own[0, at.MEMBER] = stage, member
+    own[0, at.MODEL_ROW.stage], own[0, at.MODEL_ROW.member] = stage, member
     return own
 
 

@@ -103,7 +103,7 @@ class ModelState:
     def _make_scratch(self) -> None:
         self.scratch = zeros_on_lines(self._words["scratch"])
         self._ready = False
-        self._keeps = bool(self.plan[0, at.KEEP])
+        self._keeps = bool(self.plan[0, at.MODEL_ROW.keep])
         self._last = self._last_flat = np.zeros(0)  # the last single row, and the view that is run
         # What a call with a single row needs; made once, since making four arrays costs more
         # than the call.
@@ -120,9 +120,9 @@ class ModelState:
         if mixer.size > 0:
             mixer[TRUST] = FIRST_TRUST / mixer.shape[1]
             mixer[POWER] = 1
-            for row in self.plan[1:]:
-                own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
-                mixer[ALONE, own] = FIRST_TRUST / max(1, row[at.OWN_EXPERTS])
+            for i in range(len(self.members)):
+                own = self.experts_of(i)
+                mixer[ALONE, own] = FIRST_TRUST / max(1, own.stop - own.start)
         self.views(0)["members"][AWAKE] = 1
         odds = np.linspace(0.0, WIDEST, BINS)
         others = max(1, self.n_classes - 1)
@@ -184,7 +184,7 @@ class ModelState:
         """
         if not self._ready:
             self._get_ready()
-        self.plan[0, at.KEEP] = self._keeps = keep
+        self.plan[0, at.MODEL_ROW.keep] = self._keeps = keep
         n = len(codes)
         rows = Rows(
             values.reshape(-1),
@@ -218,7 +218,7 @@ class ModelState:
             self._get_ready()
         # Writing into the plan and making a view each take as long as three features.
         if keep is not self._keeps:
-            self.plan[0, at.KEEP] = self._keeps = keep
+            self.plan[0, at.MODEL_ROW.keep] = self._keeps = keep
         if values is not self._last:
             self._last, self._last_flat = values, values.reshape(-1)
         # What is only predicted has an array of its own, which nothing is ever written into: a
@@ -245,7 +245,8 @@ class ModelState:
         """Compile or load the members' kernels; some models are only read and never come here."""
         kinds = [member.kernels for member in self.members]
         announce(self._entry, *(kind.run for kind in kinds if kind.run is not None))
-        self.plan[1:, at.KIND] = [number_of(kind) for kind in kinds]  # those of this process
+        # Those of this process.
+        self.plan[1:, at.MEMBER_ROW.kind] = [number_of(kind) for kind in kinds]
         self.views(0)["addresses"][:] = [
             [address_of(kind.run) for kind in kinds],
             [address_of(m.kernels.together if m.answers_together else None) for m in self.members],
@@ -280,11 +281,17 @@ class ModelState:
         """
         put_waiting(self.views(0), foretold)
 
+    def experts_of(self, member: int) -> slice:
+        """Return where the experts of a member stand among all."""
+        row = self.plan[1 + member]
+        first = int(row[at.MEMBER_ROW.first_expert])
+        return slice(first, first + int(row[at.MEMBER_ROW.experts]))
+
     def _kept_experts(self, new: ModelState) -> Iterator[int]:
         for i, member in enumerate(self.members):
-            first = self.plan[1 + i, at.FIRST_EXPERT]
+            first = self.experts_of(i).start
             for own in member.kept_experts(self.shape, new.shape):
-                yield int(first) + own
+                yield first + own
 
     def non_finite(self) -> int:
         """How many numbers of the state are NaN or infinite: none, unless something is wrong."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels import plan as at
+from stream_llsvm.kernels.plan import MODEL_ROW
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
 from stream_llsvm.model.state import ModelState
@@ -70,7 +70,7 @@ def warm_start(
             passes = [rng.permutation(rehearsed) for _ in range(first)]
             _rehearse(memory, history, passes, remembered=True)
         # The mixer must not learn whom to trust from records that the members know by heart.
-        _teach(memory, at.LEARN_MIXER)
+        _teach(memory, MODEL_ROW.learn_mixer)
         for _ in range(_MIXER_PASSES):
             _learn(memory, history, rng.permutation(held))
         if optimum is None:
@@ -79,7 +79,7 @@ def warm_start(
             _meet(memory, history, held, live=epochs == 1)
     finally:
         memory.go_live()
-        _teach(memory, at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER)
+        _teach(memory, MODEL_ROW.learn_scales, MODEL_ROW.learn_members, MODEL_ROW.learn_mixer)
 
 
 def _rehearse(
@@ -89,7 +89,7 @@ def _rehearse(
 
     What remembers records does so in the last pass, or not at all.
     """
-    _teach(memory, at.LEARN_MEMBERS)
+    _teach(memory, MODEL_ROW.learn_members)
     done, total = 0, sum(len(order) for order in passes)
     for i, order in enumerate(passes):
         last = remembered and i == len(passes) - 1
@@ -105,7 +105,7 @@ def _rehearse(
 def _meet(memory: ModelState, history: History, held: Order, *, live: bool) -> None:
     """Let what remembers records remember these. Unless ``live``, the others know them by now."""
     memory.go_live()
-    _teach(memory, at.LEARN_MEMBERS)
+    _teach(memory, MODEL_ROW.learn_members)
     if not live:
         _slow_down(memory, 0.0)
     _learn(memory, history, held)
@@ -118,7 +118,7 @@ def _slow_down(memory: ModelState, left: float) -> None:
 
 def _teach(memory: ModelState, *parts: int) -> None:
     """Choose what is learned from now on."""
-    memory.plan[0, [at.LEARN_SCALES, at.LEARN_MEMBERS, at.LEARN_MIXER]] = 0
+    memory.plan[0, [MODEL_ROW.learn_scales, MODEL_ROW.learn_members, MODEL_ROW.learn_mixer]] = 0
     memory.plan[0, list(parts)] = 1
 
 

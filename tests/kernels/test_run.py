@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOSSES, MULTICLASS, OVR
-from stream_llsvm.kernels.plan import CHUNK
+from stream_llsvm.kernels.plan import MODEL_ROW
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.members.anchors.codes import CODINGS, RECONSTRUCTION
 from stream_llsvm.members.anchors.state import REACH
@@ -139,7 +139,7 @@ def test_a_block_is_row_by_row_to_the_bit(name: str) -> None:
     labels[::7] = -1  # rows without a label are only predicted
     w = np.random.default_rng(1).uniform(0.1, 3, size=len(x))
     block, single = Kernels(ALL[name], 4, 3), Kernels(ALL[name], 4, 3)
-    assert len(x) > 2 * block.memory.plan[0, CHUNK]
+    assert len(x) > 2 * block.memory.plan[0, MODEL_ROW.chunk]
     proba, likeliest = block.rows(x, labels, w)
     rows = [single.rows(x[i], labels[i : i + 1], w[i : i + 1]) for i in range(len(x))]
     assert np.array_equal(proba, np.concatenate([p for p, _ in rows]))
@@ -151,7 +151,7 @@ def test_a_block_is_row_by_row_to_the_bit(name: str) -> None:
 @pytest.mark.parametrize("name", ["sapl", "committee: all", "committee: memory and ferns"])
 def test_a_chunks_end_is_no_special_place(name: str, chunks: int) -> None:
     whole, parts = Kernels(ALL[name], 3, 2), Kernels(ALL[name], 3, 2)
-    chunk = int(whole.memory.plan[0, CHUNK])
+    chunk = int(whole.memory.plan[0, MODEL_ROW.chunk])
     for extra in (-1, 0, 1):
         x, labels = stream(extra + 9, chunks * chunk + extra, 3, 2)
         whole.rows(x, labels)
@@ -164,7 +164,7 @@ def test_a_chunks_end_is_no_special_place(name: str, chunks: int) -> None:
 def test_wide_records_make_short_chunks_and_the_same_model(name: str) -> None:
     x, labels = stream(2, 240, 1_400, 2)
     block, single = Kernels(ALL[name], 1_400, 2), Kernels(ALL[name], 1_400, 2)
-    assert block.memory.plan[0, CHUNK] < len(x) / 2
+    assert block.memory.plan[0, MODEL_ROW.chunk] < len(x) / 2
     block.rows(x, labels)
     for row, label in zip(x, labels, strict=True):
         single.learn(row, int(label))

@@ -9,7 +9,7 @@ import pytest
 
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.kernels.mixer import AWAKE, POWER
-from stream_llsvm.kernels.plan import FIRST_EXPERT
+from stream_llsvm.kernels.plan import MEMBER_ROW
 from stream_llsvm.kernels.sleep import TERM, TERMS_ASLEEP
 from tests.learners.support import everything, small, sound
 from tests.learners.test_committee import FEW, stream
@@ -124,7 +124,7 @@ def test_a_member_that_has_slept_long_is_no_louder_than_it_was() -> None:
     model = thrifty(budget=10**9)
     model.learn_many(X[:1_000], y[:1_000])
     assert model._state is not None
-    first = model._state.plan[2, FIRST_EXPERT]
+    first = model._state.plan[2, MEMBER_ROW.first_expert]
     before = float(model._state.views(0)["mixer"][POWER, first])
     put_to_sleep(model, 1)
     model.learn_many(X[1_000:], y[1_000:])

@@ -11,7 +11,7 @@ from stream_llsvm import (
     FernsClassifier,
     MemoryClassifier,
 )
-from stream_llsvm.kernels.plan import EXPERTS
+from stream_llsvm.kernels.plan import MODEL_ROW
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.neighbours import kernel
@@ -182,9 +182,9 @@ def test_predictions_of_experts_that_are_gone_do_not_stop_the_stream(
     waiting = {"f0": 0.25, "f1": -1.0, "f2": 0.5}
     model.predict_one(waiting)
     assert model._state is not None and len(model._state.foretold().entries) > 0
-    before = model._state.plan[0, EXPERTS]
+    before = model._state.plan[0, MODEL_ROW.all_experts]
     _widened(model, width)
-    assert model._state.plan[0, EXPERTS] < before
+    assert model._state.plan[0, MODEL_ROW.all_experts] < before
     assert len(model._state.foretold().entries) == 0
     assert all(len(one.experts) == len(one.weights) for one in model.mixture)
     model.learn_one(waiting, True)

@@ -17,7 +17,7 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
-from stream_llsvm.kernels.plan import COST
+from stream_llsvm.kernels.plan import MEMBER_ROW
 from stream_llsvm.kernels.run import USUALLY_NAMED
 from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.kernels.sleep import LINE, TERM
@@ -190,7 +190,7 @@ def test_the_budget_counts_what_records_name() -> None:
     assert model._state is not None and len(model.features) > 3_800
     usual = model._state.views(0)["counters"][USUALLY_NAMED]
     assert usual == pytest.approx(np.mean(named), abs=1)
-    cost = model._state.plan[1:, COST].sum()
+    cost = model._state.plan[1:, MEMBER_ROW.cost].sum()
     assert cost > 8 * 40_000 and cost * LINE * usual / model._state.width < 40_000
     assert all(report.awake for report in model.mixture)
 

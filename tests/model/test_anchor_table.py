@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from stream_llsvm import CommitteeClassifier, LCCClassifier, LLSVMClassifier, SAPLClassifier
-from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import ALONE, AWAKE, POWER
 from stream_llsvm.learners.anchored import AnchorClassifier
 from stream_llsvm.learners.base import LocalClassifier
@@ -60,8 +59,7 @@ def own_score(model: LocalClassifier, member: int, x: Any) -> Any:
     memory = model._state
     assert memory is not None
     model.predict_one(dict(enumerate(x.tolist())))
-    views, row = memory.views(0), memory.plan[1 + member]
-    own = slice(row[at.FIRST_EXPERT], row[at.FIRST_EXPERT] + row[at.OWN_EXPERTS])
+    views, own = memory.views(0), memory.experts_of(member)
     trust = views["mixer"][ALONE, own] / (np.sqrt(views["mixer"][POWER, own]) + 1e-6)
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
     return mixed(memory, views["scores"][0, 0][own].astype(np.float64), strength)

@@ -45,7 +45,7 @@ def test_the_order(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     chunks = len(ends)
     assert ends[-1] == N + 1
     members = range(1, 1 + len(MEMBERS))
-    metric = plan[:, at.METRIC].tolist()
+    metric = plan[:, at.MEMBER_ROW.metric].tolist()
     ferns, memory = metric.index(at.READS_METRIC, 1), metric.index(at.LEAVES_METRIC, 1)
     last_memory = metric.index(at.LEAVES_METRIC, memory + 1)
     assert counts == dict.fromkeys([0, *members, FINISH], chunks)

@@ -79,10 +79,12 @@ def test_the_plan_has_room_for_every_section_and_says_whose_each_expert_is(kind:
     next_expert = 0
     for i, of in enumerate(memory.members):
         assert len(sections_of(of.state)) <= at.PLAN_WIDTH - at.FIRST_SECTION
-        assert memory.plan[1 + i, at.FIRST_EXPERT] == next_expert
-        assert memory.plan[1 + i, at.KIND] == number_of(of.kernels)
+        assert memory.plan[1 + i, at.MEMBER_ROW.first_expert] == next_expert
+        assert memory.plan[1 + i, at.MEMBER_ROW.kind] == number_of(of.kernels)
         next_expert += of.experts(*memory.shape)
-    assert memory.plan[0, at.EXPERTS] == next_expert == memory.views(0)["mixer"].shape[1]
+    assert (
+        memory.plan[0, at.MODEL_ROW.all_experts] == next_expert == memory.views(0)["mixer"].shape[1]
+    )
 
 
 def _start(block: NDArray[Any]) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.plan import CHUNK
+from stream_llsvm.kernels.plan import MODEL_ROW
 from stream_llsvm.kernels.run import FEWEST
 from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.members.anchors import together
@@ -80,7 +80,7 @@ def test_a_batch_may_be_longer_than_a_chunk() -> None:
     x, labels = _pictures(300, width, 2)
     kernels = Kernels(member(steps=(1.0,)), width, 2)
     kernels.rows(x, labels)
-    assert len(x) > 2 * kernels.memory.plan[0, CHUNK]
+    assert len(x) > 2 * kernels.memory.plan[0, MODEL_ROW.chunk]
     at_once = _answers(kernels, x)
     assert at_once == _answers(kernels, x)
     rows = [kernels.rows(row, _unknown(1))[0][0].tolist() for row in x]
