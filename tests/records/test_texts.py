@@ -58,7 +58,7 @@ def test_a_time(text: str, hour: float, weekday: float) -> None:
     assert isinstance(told, float)
     kind, content = unboxed(told)
     assert kind == TIME
-    assert time_of(content) == (pytest.approx(hour), weekday)
+    assert time_of(content) == pytest.approx((hour, weekday))
 
 
 @pytest.mark.parametrize(
