@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from stream_llsvm.learners.base import LocalClassifier
+from tests.learners.number_support import KINDS
 from tests.learners.support import ALL_LEARNERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -197,8 +197,8 @@ def parts_of(value: Any, seen: set[int]) -> Iterator[Any]:
         yield from parts_of(one, seen)
 
 
-@pytest.mark.parametrize("kind", ALL_LEARNERS)
-def test_a_model_is_plain_data(kind: type[LocalClassifier]) -> None:
+@pytest.mark.parametrize("kind", [*ALL_LEARNERS, *KINDS])
+def test_a_model_is_plain_data(kind: Any) -> None:
     """Nothing compiled is stored on a model: it can be pickled, cloned and copied."""
     model = kind()
     for i in range(30):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
         """A regressor has none."""
         raise AttributeError("a regressor has no classes")
 
-    def _know(self, names: Iterable[Hashable]) -> NumberState:
+    def _know(self, names: Collection[Hashable]) -> NumberState:
         """Know these features; raises before anything has changed."""
         if self._state is None or self._features.unknown(names):
             self._make_room(names, _ONE_SCORE)
