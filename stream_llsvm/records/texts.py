@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 from math import nan
 
 from stream_llsvm.records.times import time_in
@@ -24,6 +25,7 @@ MOST_WORDS = 1_000
 _GROUPS = "_"
 _SEVERAL = re.compile(rf"(?:[^{BLANKS}]+[{BLANKS}]+){{{FEWEST_WORDS - 1}}}[^{BLANKS}]")
 _WORD = re.compile(r"\w+")
+_KEPT = 10_000  # names whose reading is remembered
 #: A number or a time is a float, a bag a tuple of words, and a name a text.
 Read = float | str | tuple[str, ...]
 
@@ -106,9 +108,51 @@ def words_in(text: str) -> tuple[str, ...]:
     """
     if _SEVERAL.match(text) is None:
         return ()
+    words = all_words(text)
+    return words if len(words) >= FEWEST_WORDS else ()
+
+
+def all_words(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text, in lower case, as they come, however few.
+
+    Parameters
+    ----------
+    text
+        The text.
+
+    Examples
+    --------
+    >>> all_words("Go, go!")
+    ('go',)
+
+    """
     words: dict[str, None] = {}
     for found in _WORD.finditer(text.lower()):
         words[found[0]] = None
         if len(words) == MOST_WORDS:
             break
-    return tuple(words) if len(words) >= FEWEST_WORDS else ()
+    return tuple(words)
+
+
+class Name(str):
+    """A text that is a name, although it looks like something else: the code ``"007"``."""
+
+    __slots__ = ()
+
+
+@lru_cache(_KEPT)
+def as_name(text: str) -> str:
+    """Return a text that is to be a name: marked, if it would not be taken for one.
+
+    Parameters
+    ----------
+    text
+        The name.
+
+    Examples
+    --------
+    >>> type(as_name("DE")).__name__, type(as_name("007")).__name__
+    ('str', 'Name')
+
+    """
+    return text if from_text(text) == text else Name(text)

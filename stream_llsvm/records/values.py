@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.records.texts import MISSING, MOST_WORDS, Read, from_text
+from stream_llsvm.records.texts import MISSING, MOST_WORDS, Name, Read, from_text
 from stream_llsvm.records.times import time_of_object
 
 # Types that Python or numpy would turn into a float, at the price of losing what they mean.
@@ -114,6 +114,8 @@ def read(name: object, value: object, row: int | None = None) -> Read:
     ValueError: feature 'shape' has the value 1j (complex): a value is a number, a text, ...
 
     """
+    if isinstance(value, Name):
+        return value
     if isinstance(value, str):
         told = from_text(value)
         if type(told) is float and math.isinf(told):
