@@ -7,8 +7,7 @@ seeks to it continues with the very next record. Nothing here knows of models.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.connectors.ownership import Ownership
+from stream_llsvm.records.readable import as_records, readable_record
 
 Position = dict[str, Any]
 
@@ -62,10 +62,13 @@ class Batch:
     Attributes
     ----------
     names, values
-        If every record has the same features: their names, and a row of numbers each (NaN for a
-        missing value).
+        If every record has the same features: their names, and a row each. What is no number is a
+        NaN: one with a content (``records/boxes.py``) is a name or a time, a plain one is missing.
+    texts
+        The text of every name among the values, by its code.
     records
-        Otherwise: ``{feature: value}`` each; ``names`` and ``values`` are then None.
+        Otherwise: ``{feature: value}`` each; ``names`` and ``values`` are then None. A value is a
+        float (a time as above), the text of a name, or a tuple of words.
     labels
         One a record; None where it has none.
     keys
@@ -76,6 +79,8 @@ class Batch:
         What lay between the records and could not be read.
     bad_fields
         Fields that could not be read, of records that were taken without them or rejected.
+    deletes
+        How many messages only said that something was deleted, see ``unwrap``.
     position
         Where the source stands behind all of these, the rejected included.
 
@@ -90,6 +95,8 @@ class Batch:
     keys: list[Any] | None = None
     rejected: list[Rejected] = field(default_factory=list)
     bad_fields: list[BadField] = field(default_factory=list)
+    texts: Mapping[int, str] = field(default_factory=dict)
+    deletes: int = 0
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -99,13 +106,15 @@ class Batch:
         return True
 
     def record(self, i: int) -> dict[str, Any]:
-        """Return one record as ``{feature: value}``; what is missing is not named."""
+        """Return one record as ``{feature: value}``, to be read; what is missing is not named.
+
+        A name is a text, and so is a time, whose date is not known.
+        """
         if self.records is not None:
-            return self.records[i]
+            return readable_record(self.records[i])
         assert self.names is not None
         assert self.values is not None
-        row = zip(self.names, self.values[i].tolist(), strict=True)
-        return {name: value for name, value in row if not math.isnan(value)}
+        return as_records(self.names, self.values[i : i + 1], self.texts)[0]
 
 
 class SourceError(Exception):

@@ -3,10 +3,10 @@
 A codec reads one record from its bytes, or says in a few fixed words why it cannot; nothing that a
 stream can hold makes it raise. What a value may be is the same in every format:
 
-- A feature is a number, also one that is written as text; None, NaN, nothing at all and what
-  people write for it (see `Values`) stand for a missing one (NaN). A field that cannot be read is
-  missing too, and counted, or its record is rejected, as ``on_bad_field`` says.
-  With ``numeric=False`` other values pass as they are, except for nested objects.
+- A feature is a number, also one that is written as text, a time, a name, or words, value by value
+  (see `Values`); None, NaN, nothing at all and what people write for it stand for a missing one.
+  A field that cannot be read is missing too, and counted, or its record is rejected, as
+  ``on_bad_field`` says. With ``numeric=False`` values pass as they are, except for nested objects.
 - A label or a key is text, a whole number, a number or a boolean; a record may have none. Where
   all is text (CSV), what looks like a whole number is one (``7`` and ``-7``, not ``007``, ``7.0``
   or anything beyond 18 digits), the rest stays text, and nothing at all is None.
@@ -15,20 +15,27 @@ stream can hold makes it raise. What a value may be is the same in every format:
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Any, cast
 
 from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected
 from stream_llsvm.connectors.columns import Columns, Quick, Record, fill
+from stream_llsvm.connectors.dictionary import Dictionary
 from stream_llsvm.connectors.flat.spans import Spans, stretches
+from stream_llsvm.connectors.keys import FIELD_KINDS
 from stream_llsvm.connectors.selection import Selection
-from stream_llsvm.connectors.values import MISSING, Bad, Values, shown
+from stream_llsvm.connectors.values import IGNORE, MISSING, Bad, Values, shown
+from stream_llsvm.records.values import show
 
 # A stretch in which something is odd is halved, and below this length read record by record.
 _STRETCH = 64
 _FEW = 32  # records that are not worth a compiled loop
 _WHOLE = re.compile(r"-?[1-9][0-9]{0,17}|0")
+
+
+class Deleted(Exception):  # nothing is wrong with it
+    """A message that says no more than that something was deleted."""
 
 
 def plain(value: object, what: str, name: str) -> Any:
@@ -65,6 +72,12 @@ class Codec:
     numeric, missing, decimal, on_bad_field
         As for `Values`: how features are read. With ``numeric=False`` batches hold records, never
         a matrix.
+    fields
+        As for `Values`: what some fields are taken for; those to ``"ignore"`` are no features.
+    unwrap
+        Of formats whose records are objects: the way to the object that is the record, as in
+        ``"payload.after"`` of a change that Debezium tells of. Where nothing is there, something
+        was deleted: that is counted and passed over, and so is a message without a value.
 
     """
 
@@ -79,11 +92,23 @@ class Codec:
         missing: Collection[str] = MISSING,
         decimal: str = ".",
         on_bad_field: str = "missing",
+        fields: Mapping[str, str] | None = None,
+        unwrap: str | None = None,
     ) -> None:
-        self.selection = Selection(label=label, key=key, ignore=ignore, features=features)
+        fields = _checked(fields or {}, label, key)
+        ignore = [ignore] if isinstance(ignore, str) else ignore
+        out = {*ignore, *(name for name, kind in fields.items() if kind == IGNORE)}
+        self.selection = Selection(label=label, key=key, ignore=out, features=features)
         self.values = Values(
-            missing=missing, decimal=decimal, on_bad_field=on_bad_field, numeric=numeric
+            missing=missing,
+            decimal=decimal,
+            on_bad_field=on_bad_field,
+            numeric=numeric,
+            fields=fields,
         )
+        #: The texts of the names that came.
+        self.dictionary = Dictionary()
+        self.unwrap = None if unwrap is None else tuple(unwrap.split("."))
         self.label = label
         self.key = key
         self.numeric = numeric
@@ -128,6 +153,7 @@ class Codec:
         """
         parts: list[Columns | list[Record]] = []
         kept: list[int] = []
+        self.dictionary.make_room()
         batch = Batch([], places, position)
         waiting = [(0, len(raws))]
         quick = self._quickly(raws)
@@ -156,7 +182,7 @@ class Codec:
         if len(kept) < len(raws):
             every = list(places)
             batch.places = [every[i] for i in kept]
-        fill(batch, parts, self.numeric)
+        fill(batch, parts, self.dictionary if self.numeric else None)
         if self.key is None:
             batch.keys = None
         return batch
@@ -187,9 +213,14 @@ class Codec:
         for i in range(start, stop):
             raw = raws[i]
             try:
+                if raw is None and self.unwrap is not None:
+                    raise Deleted
                 record = None if raw is None else self.one(raw)
                 if raw is None or (record is None and not blanks):
                     raise Bad("no value", "there is none" if raw is None else "it is blank")
+            except Deleted:
+                batch.deletes += 1
+                continue
             except Bad as bad:
                 batch.rejected.append(Rejected(places[i], bad.reason, bad.detail, raw or b""))
                 batch.bad_fields += [BadField(places[i], *one) for one in bad.fields]
@@ -200,3 +231,14 @@ class Codec:
                 if record.unread:
                     batch.bad_fields += [BadField(places[i], *one) for one in record.unread]
         parts.append(records)
+
+
+def _checked(fields: Mapping[str, str], label: str | None, key: str | None) -> Mapping[str, str]:
+    """Return what fields are taken for. Raises ValueError."""
+    for name, kind in fields.items():
+        if kind not in FIELD_KINDS:
+            known = ", ".join(FIELD_KINDS)
+            raise ValueError(f"the field {name!r} is one of {known}; not {show(kind)}")
+        if name in (label, key):
+            raise ValueError(f"the field {name!r} is the label or the key, and no feature")
+    return fields

@@ -10,11 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.connectors.base import Batch, Place
+from stream_llsvm.connectors.dictionary import Dictionary
 from stream_llsvm.connectors.values import Unread
+from stream_llsvm.kernels.boxes import FIRST_BOX, NAME
+from stream_llsvm.records.boxes import unboxed
+from stream_llsvm.records.texts import as_name
 
 
 class Record(NamedTuple):
-    """One record, and which of its fields could not be read."""
+    """One record, and which of its fields could not be read.
+
+    A value is a float (also a time, boxed), the text of a name, or a tuple of words.
+    """
 
     x: dict[str, Any]
     label: Any
@@ -23,7 +30,7 @@ class Record(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Records that have the same features, all of them numbers."""
+    """Records that have the same features: numbers, names and times, but no words."""
 
     names: tuple[str, ...]
     values: NDArray[np.float64]
@@ -71,8 +78,13 @@ class Places(Sequence[Place]):
         return Place(self.source, self.part, self.numbers[index])
 
 
-def fill(batch: Batch, parts: Iterable[Columns | list[Record]], numeric: bool) -> None:
-    """Put labels, keys and features into a batch: one matrix if the features are the same."""
+def fill(
+    batch: Batch, parts: Iterable[Columns | list[Record]], dictionary: Dictionary | None
+) -> None:
+    """Put labels, keys and features into a batch: one matrix if the features are the same.
+
+    Without a dictionary it holds records with whatever they hold.
+    """
     parts = [part for part in parts if isinstance(part, Columns) or part]
     batch.keys = []
     for part in parts:
@@ -82,11 +94,12 @@ def fill(batch: Batch, parts: Iterable[Columns | list[Record]], numeric: bool) -
         else:
             batch.labels += [record.label for record in part]
             batch.keys += [record.key for record in part]
-    if numeric and parts:
+    if dictionary is not None and parts:
         first = parts[0]
         names = first.names if isinstance(first, Columns) else tuple(first[0].x)
-        blocks = [_matrix(part, names) for part in parts]
+        blocks = [_matrix(part, names, dictionary) for part in parts]
         whole = [block for block in blocks if block is not None]
+        batch.texts = dictionary.texts
         if len(whole) == len(blocks):
             batch.names = names
             batch.values = whole[0] if len(whole) == 1 else np.concatenate(whole)
@@ -94,14 +107,27 @@ def fill(batch: Batch, parts: Iterable[Columns | list[Record]], numeric: bool) -
     batch.records = []
     for part in parts:
         if isinstance(part, Columns):
-            rows = part.values.tolist()
-            batch.records += [dict(zip(part.names, row, strict=True)) for row in rows]
+            assert dictionary is not None
+            batch.records += _as_records(part, dictionary)
         else:
             batch.records += [record.x for record in part]
 
 
-def _matrix(part: Columns | list[Record], names: tuple[str, ...]) -> NDArray[np.float64] | None:
-    """Return a part's values in the order of these names; None if it has others."""
+def _as_records(part: Columns, dictionary: Dictionary) -> list[dict[str, Any]]:
+    """Return records with the texts of their names; times stay as they are."""
+    rows: list[list[Any]] = part.values.tolist()
+    boxes = np.ascontiguousarray(part.values).view(np.int64) >= FIRST_BOX
+    for i, j in np.argwhere(boxes).tolist():
+        kind, content = unboxed(rows[i][j])
+        if kind == NAME:
+            rows[i][j] = as_name(dictionary.texts[content])
+    return [dict(zip(part.names, row, strict=True)) for row in rows]
+
+
+def _matrix(
+    part: Columns | list[Record], names: tuple[str, ...], dictionary: Dictionary
+) -> NDArray[np.float64] | None:
+    """Return a part's values in the order of these names; None if it has others, or words."""
     if isinstance(part, Columns):
         if part.names == names:
             return part.values
@@ -111,5 +137,11 @@ def _matrix(part: Columns | list[Record], names: tuple[str, ...]) -> NDArray[np.
     expected = set(names)
     if any(record.x.keys() != expected for record in part):
         return None
-    rows = [[record.x[name] for name in names] for record in part]
-    return np.array(rows, dtype=np.float64).reshape(len(part), len(names))
+    flat = [record.x[name] for record in part for name in names]
+    kinds = set(map(type, flat))
+    if tuple in kinds:
+        return None
+    if kinds != {float}:
+        box = dictionary.box
+        flat = [box(value) if isinstance(value, str) else value for value in flat]
+    return np.array(flat, dtype=np.float64).reshape(len(part), len(names))

@@ -17,7 +17,9 @@ import numpy as np
 
 from stream_llsvm.connectors.codec import Codec, plain_from_text
 from stream_llsvm.connectors.columns import Columns, Quick, Record
+from stream_llsvm.connectors.flat.fields import Fields, Filled
 from stream_llsvm.connectors.flat.gather import gather, settle
+from stream_llsvm.connectors.flat.note import Notes
 from stream_llsvm.connectors.flat.read_csv import read_csv
 from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.values import Bad
@@ -46,8 +48,8 @@ class CsvCodec(Codec):
     >>> batch = codec.decode([b"1,2,up", b"3,NA,down", b"4,red,up"], list("xyz"), {})
     >>> batch.values, batch.labels
     (array([[ 1.,  2.], [ 3., nan], [ 4., nan]]), ['up', 'down', 'up'])
-    >>> batch.bad_fields[0].place, batch.bad_fields[0].reason, batch.bad_fields[0].detail
-    ('z', 'not a number', "'b': 'red'")
+    >>> batch.record(1), batch.record(2)  # a missing value, and a name
+    ({'a': 3.0}, {'a': 4.0, 'b': 'red'})
 
     """
 
@@ -61,6 +63,9 @@ class CsvCodec(Codec):
         if absent:
             raise ValueError(f"there is no column {show(absent[0])}, which features names")
         self._feature_names, self._roles = self.selection.roles(names)
+        kinds = self.values.kinds_of(names)
+        nothing = np.zeros(0, dtype=np.int64)
+        self._fields = Fields(nothing, nothing, self._roles, kinds)
         self._features = [(i, name) for i, name in enumerate(names) if self._roles[i] >= 0]
         self._label_at = _index(self.names, self.label)
         self._key_at = _index(self.names, self.key)
@@ -74,7 +79,7 @@ class CsvCodec(Codec):
         if len(fields) != len(self.names):
             detail = f"{len(fields)} instead of {len(self.names)}: {show(raw)[:80]}"
             raise Bad("wrong number of fields", detail)
-        read = self.values.from_text if self.numeric else self._anything
+        read = self.values.read if self.numeric else self._anything
         x, unread = self.values.row(((name, fields[i]) for i, name in self._features), read)
         return Record(
             x,
@@ -88,7 +93,7 @@ class CsvCodec(Codec):
         if self.values.is_missing(text):
             return None
         try:
-            value = self.values.from_text(name, text)
+            value = self.values.number_from(name, text)
         except Bad:
             return text.strip()
         if isinstance(whole := plain_from_text(text), int):
@@ -97,24 +102,29 @@ class CsvCodec(Codec):
         return word == "true" if word in ("true", "false") else value
 
     def quick(self, raws: Spans) -> Quick | None:
-        """Read many lines at once that have no quotes."""
+        """Read many lines at once that have no quotes within fields."""
         if len(self.names) < 2 or not self._features:
             return None  # where a blank line could pass for a record
         if self.delimiter not in _SIMPLE or self.delimiter == self.values.decimal:
             return None
-        n = len(raws)
         data = np.frombuffer(raws.block, dtype=np.uint8)
-        values = np.empty((n, len(self._features)))
-        spans = np.full((n, 4), -1, dtype=np.int64)
-        odd = np.empty(n, dtype=np.uint8)
-        read_csv(
-            data, raws.starts, raws.ends, ord(self.delimiter), tuple(self.values.texts),
-            self._roles, values, spans, odd,
-        )  # fmt: skip
-        self.values.settle(values)
+        filled = Filled.empty(len(raws), len(self._features))
+        delimiter, texts = ord(self.delimiter), tuple(self.values.texts)
+
+        def read(first: int, notes: Notes) -> int:
+            return int(
+                read_csv(
+                    (data, raws.starts, raws.ends), first, delimiter, texts, tuple(self._fields),
+                    tuple(filled), tuple(notes),
+                )
+            )  # fmt: skip
+
+        self.dictionary.noting(data, len(raws), read)
+        values, spans, odd = filled
+        self.values.settle(self._feature_names, values, odd)
         settle(raws, odd)
         labels, keys = (
-            [None] * n if at is None else _plain_texts(gather(data, odd, part, b"", b"\n"))
+            [None] * len(raws) if at is None else _plain_texts(gather(data, odd, part, b"", b"\n"))
             for at, part in ((self._label_at, spans[:, :2]), (self._key_at, spans[:, 2:]))
         )
         return Quick(Columns(self._feature_names, values, labels, keys), odd)

@@ -9,7 +9,10 @@ import numpy as np
 import orjson
 
 from stream_llsvm.connectors.columns import Columns, Quick
+from stream_llsvm.connectors.dictionary import Dictionary
+from stream_llsvm.connectors.flat.fields import Fields, Filled
 from stream_llsvm.connectors.flat.gather import KEY, LABEL, gather, settle
+from stream_llsvm.connectors.flat.note import Notes
 from stream_llsvm.connectors.flat.read_json import read_json
 from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.selection import Selection
@@ -36,8 +39,9 @@ class JsonShape:
         self.names, self.array, self._values = tuple(names), array, values
         self.features, self._roles = selection.roles(names)
         coded = [] if array else [name.encode() for name in names]
-        self._names = np.frombuffer(b"".join(coded) or b"-", dtype=np.uint8)
-        self._ends = np.cumsum([len(name) for name in coded], dtype=np.int64)
+        joined = np.frombuffer(b"".join(coded) or b"-", dtype=np.uint8)
+        ends = np.cumsum([len(name) for name in coded], dtype=np.int64)
+        self._fields = Fields(joined, ends, self._roles, values.kinds_of(names))
 
     @classmethod
     def of(
@@ -63,18 +67,23 @@ class JsonShape:
         """Whether another is the same."""
         return other is not None and (self.names, self.array) == (other.names, other.array)
 
-    def read(self, raws: Spans) -> Quick | None:
+    def read(self, raws: Spans, dictionary: Dictionary) -> Quick | None:
         """Read records; None if their labels or keys need a closer look."""
-        n = len(raws)
         data = np.frombuffer(raws.block, dtype=np.uint8)
-        values = np.empty((n, len(self.features)))
-        spans = np.full((n, 4), -1, dtype=np.int64)
-        odd = np.empty(n, dtype=np.uint8)
-        read_json(
-            data, raws.starts, raws.ends, self._names, self._ends, tuple(self._values.texts),
-            self._roles, values, spans, odd,
-        )  # fmt: skip
-        self._values.settle(values)
+        filled = Filled.empty(len(raws), len(self.features))
+        fields, texts = tuple(self._fields), tuple(self._values.texts)
+
+        def read(first: int, notes: Notes) -> int:
+            return int(
+                read_json(
+                    (data, raws.starts, raws.ends), first, texts, fields, tuple(filled),
+                    tuple(notes),
+                )
+            )  # fmt: skip
+
+        dictionary.noting(data, len(raws), read)
+        values, spans, odd = filled
+        self._values.settle(self.features, values, odd)
         settle(raws, odd)
         labels, keys = (
             self._apart(data, odd, spans[:, at : at + 2], role)

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 
 from stream_llsvm.options import choice, flag, number, whole
 
+#: What the values of a column may be said to be.
+FIELD_KINDS = ("name", "number", "time", "text", "ignore")
+
 
 class Kind(NamedTuple):
     """A kind of value.
@@ -117,6 +120,26 @@ def table(name: str, value: Any) -> dict[str, Any]:
     return value
 
 
+def kinds(name: str, value: Any) -> dict[str, str]:
+    """Return value if it is a table of what columns are."""
+    return {
+        column: choice(column, kind, FIELD_KINDS) for column, kind in table(name, value).items()
+    }
+
+
+def pairs_in(given: Iterable[str]) -> dict[str, str]:
+    """Return what a flag says of columns, between commas or by repeating it.
+
+    Examples
+    --------
+    >>> pairs_in(["user=name, note=ignore", "amount=number"])
+    {'user': 'name', 'note': 'ignore', 'amount': 'number'}
+
+    """
+    parted = (one.rpartition("=") for one in names_in(given))
+    return {(name if equals else kind): kind if equals else "" for name, equals, kind in parted}
+
+
 def one_of(*allowed: str) -> Kind:
     """Return the kind of one of these words."""
     return Kind(partial(choice, allowed=allowed), metavar="NAME", choices=lambda: allowed)
@@ -132,6 +155,7 @@ def any_number(low: float, high: float, metavar: str = "NUMBER") -> Kind:
     return Kind(partial(number, low=low, high=high), float, metavar)
 
 
+PAIRS = Kind(kinds, list[str], "COLUMN=KIND", parse=pairs_in)
 TEXT, TABLE = Kind(text), Kind(table)
 SWITCH = Kind(flag, bool, None)
 COLUMN = Kind(text, metavar="COLUMN")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from typing import Any
 
 import msgpack
 
 from stream_llsvm.connectors.columns import Record
-from stream_llsvm.connectors.json_codec import ObjectCodec
+from stream_llsvm.connectors.json_codec import framed, is_framed
+from stream_llsvm.connectors.object_codec import ObjectCodec
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.records.values import show
 
@@ -40,11 +42,24 @@ class MsgpackCodec(ObjectCodec):
         try:
             fields = self.loads(raw)
         except Exception as error:  # it raises errors of many kinds, some of its own
+            if is_framed(raw):
+                raise framed(raw) from None
             detail = f"{type(error).__name__} {error}"[:60]
             reason = "invalid UTF-8" if isinstance(error, UnicodeDecodeError) else "invalid msgpack"
             raise Bad(reason, f"{detail}: {show(raw)[:80]}") from None
         fields = self.checked(fields, raw)
-        for name in fields:
+        for name, value in fields.items():
             if not isinstance(name, str):
                 raise Bad("odd field name", show(name)[:80])
+            if isinstance(value, msgpack.Timestamp):
+                fields[name] = _moment(value)
         return self.record(fields)
+
+
+def _moment(value: msgpack.Timestamp) -> datetime.datetime | str:
+    """Return the moment of a timestamp; its text if it is further off than Python knows."""
+    try:
+        moment: datetime.datetime = value.to_datetime()
+    except (OverflowError, ValueError):
+        return str(value)
+    return moment

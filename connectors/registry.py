@@ -16,7 +16,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_llsvm.connectors.keys import COLUMN, COLUMNS, WORDS, Key, one_of
+from stream_llsvm.connectors.keys import COLUMN, COLUMNS, PAIRS, TEXT, WORDS, Key, one_of
 
 if TYPE_CHECKING:  # numpy need not be there to show what options there are
     from stream_llsvm.connectors.base import DeadLetters, Position, RecordWriter, Sink, Source
@@ -38,6 +38,17 @@ FIELDS: Mapping[str, Key] = {
     "key": Key(COLUMN, "--key", "The column to join late labels by."),
     "ignore": Key(COLUMNS, "--ignore", "Columns that are no features: a,b."),
     "features": Key(COLUMNS, "--features", "The only columns that are features: a,b."),
+    "fields": Key(
+        PAIRS,
+        "--field",
+        "What a column is, if it is not to be seen from its values: user=name; or number, time, "
+        "text, ignore.",
+    ),
+    "unwrap": Key(
+        TEXT,
+        "--unwrap",
+        "JSON, msgpack: the object in which the record lies, as payload.after (Debezium).",
+    ),
     "missing": Key(
         WORDS,
         "--missing",

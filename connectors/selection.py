@@ -56,6 +56,17 @@ class Selection:
             return False
         return self.features is None or name in self.features
 
+    def wanted_inside(self, name: str, *, inside: bool) -> bool:
+        """Tell whether a field is a feature; one inside an object also if the object is one."""
+        if not inside:
+            return self.wanted(name)
+        ways = [name]
+        while "." in ways[-1]:
+            ways.append(ways[-1].rpartition(".")[0])
+        if name in (self.label, self.key) or not self.ignore.isdisjoint(ways):
+            return False
+        return self.features is None or not self.features.isdisjoint(ways)
+
     def roles(self, names: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
         """Return the features among these fields, and what each field is for a compiled loop.
 

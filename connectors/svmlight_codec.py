@@ -49,7 +49,7 @@ class SvmlightCodec(Codec):
                 raise Bad("invalid svmlight", f"index {name} comes twice")
             texts[name] = value
         wanted = ((name, text) for name, text in texts.items() if self.selection.wanted(name))
-        x, unread = self.values.row(wanted, self.values.from_text)
+        x, unread = self.values.row(wanted, self.values.read)
         return Record(x, label, None, unread)
 
 

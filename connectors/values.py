@@ -1,27 +1,53 @@
-"""What a field of a record is worth: the one place where a value becomes a number, or missing.
+"""What a field of a record is worth: a number, a time, a name, words, or missing.
 
-The compiled loops in ``flat/`` read the same way, to the bit, and leave to this whatever is odd.
+That is decided in ``records/``; here is what users say of it: what stands for a missing value,
+which decimals numbers have, and what a field is to be taken for. The compiled loops in ``flat/``
+read the same way, to the bit, and leave to this whatever is odd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.flat.parse_text import Texts, as_texts
-from stream_llsvm.records.values import show
+from stream_llsvm.connectors.flat.gather import ODD
+from stream_llsvm.connectors.flat.parse_text import (
+    AUTO,
+    NAMES,
+    NUMBER,
+    TEXT,
+    TIMES,
+    Texts,
+    as_texts,
+)
+from stream_llsvm.records.boxes import boxed_time, unboxed
+from stream_llsvm.records.texts import BLANKS, Read, all_words, as_name, from_text
+from stream_llsvm.records.times import time_in
+from stream_llsvm.records.values import read, show
 
 #: What people write where there is no value; capitals do not matter, nor blanks around it.
 MISSING = ("NA", "N/A", "null", "None", "nan", "?", "-")
 #: What becomes of a field that cannot be read: it is missing, or its record is rejected.
 ON_BAD_FIELD = ("missing", "reject")
 DECIMALS = (".", ",")
+#: What the values of a field are taken for, if the user says so; one that is ignored is no feature.
+KINDS = {"name": NAMES, "number": NUMBER, "time": TIMES, "text": TEXT}
+IGNORE = "ignore"
 
 _TRUTH = {"true": 1.0, "false": 0.0}
+# Numbers with the other decimals, or with points between thousands.
+_POINTS = re.compile(r"[-+]?([0-9]*\.[0-9]*([eE][-+]?[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?)")
+# Seconds from 1970 to 2000 and to 2100, of a day; the first of January 1970 was a Thursday.
+_FIRST, _LAST, _DAY, _THURSDAY = 946_684_800, 4_102_444_800, 86_400, 3
+_UNITS = (1, 1_000, 1_000_000)
+_EXACT = 2.0**53
+_KNOWN = 2**14  # texts whose meaning is kept
+_LONG = 100  # longer texts are not
 
 
 class Unread(NamedTuple):
@@ -57,14 +83,19 @@ class Values:
         with ``"reject"`` its record is rejected. A record is rejected in any case if nothing in it
         can be read.
     numeric
-        Whether features are numbers. Otherwise other values pass as they are, except for nested
-        objects and what is missing.
+        Whether values become what models of this package learn from. Otherwise other values than
+        numbers pass as they are, except for nested objects and what is missing.
+    fields
+        What some fields are taken for: ``"name"``, ``"number"``, ``"time"`` or ``"text"``. Values
+        of all others are taken one by one for what they look like.
 
     Examples
     --------
-    >>> values = Values(missing=["none", "-999"], decimal=",")
-    >>> values.from_text("a", "1,5"), values.from_text("a", "None"), values.number("a", -999)
+    >>> values = Values(missing=["none", "-999"], decimal=",", fields={"b": "name"})
+    >>> values.read("a", "1,5"), values.read("a", "None"), values.read("a", -999)
     (1.5, nan, nan)
+    >>> values.read("a", "DE"), values.read("a", "go home now"), values.read("b", "007")
+    ('DE', ('go', 'home', 'now'), '007')
 
     """
 
@@ -75,6 +106,7 @@ class Values:
         decimal: str = ".",
         on_bad_field: str = "missing",
         numeric: bool = True,
+        fields: Mapping[str, str] | None = None,
     ) -> None:
         if decimal not in DECIMALS:
             raise ValueError(f"decimal is '.' or ',', not {show(decimal)}")
@@ -83,6 +115,8 @@ class Values:
         self.decimal = decimal
         self.rejects = on_bad_field == "reject"
         self.numeric = numeric
+        #: What fields are taken for, where it is not decided value by value.
+        self.kinds = {name: KINDS[kind] for name, kind in (fields or {}).items() if kind in KINDS}
         several = [missing] if isinstance(missing, str) else list(missing)
         numbers = {text: self._float(text) for text in several}
         #: Numbers that stand for a missing value.
@@ -90,11 +124,13 @@ class Values:
         words = [text for text, v in numbers.items() if v is None or isnan(v)]
         self._words = _TRUTH | {text.strip().lower(): nan for text in words} | {"": nan}
         #: The same for the compiled loops.
-        self.texts: Texts = as_texts(decimal, self._words)
+        self.texts: Texts = as_texts(decimal, self._words, sentinels=bool(self.sentinels))
+        self._known: dict[str, Read] = {}
 
     def _float(self, text: str) -> float | None:
         """Return the number that a text is, None if it is none."""
-        if "_" in text:  # Python's own way to group digits is not a stream's
+        # Python's own way to group digits is not a stream's, nor are digits of other scripts.
+        if "_" in text or not text.isascii():
             return None
         if self.decimal != ".":
             if "." in text:
@@ -105,37 +141,106 @@ class Values:
         except ValueError:
             return None
 
-    def number(self, name: str, value: object) -> float:
-        """Return a value as a finite float, NaN if it is missing. Raises Bad."""
+    def kinds_of(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """Return what fields are taken for, as the compiled loops know it."""
+        return np.array([self.kinds.get(name, AUTO) for name in names], dtype=np.int64)
+
+    def names_among(self, names: Iterable[str]) -> bool:
+        """Whether one of these fields is taken for something whatever its values look like."""
+        return any(self.kinds.get(name, TIMES) != TIMES for name in names)
+
+    def read(self, name: str, value: object) -> Read:
+        """Return a number or a time as a float, words as a tuple, a name as text. Raises Bad."""
+        kind = self.kinds.get(name, AUTO) if self.kinds else AUTO
         if value is None:
             return nan
-        if isinstance(value, str):
-            return self.from_text(name, value)
-        if not isinstance(value, float | int):
-            reason = "nested value" if isinstance(value, dict) else "not a number"
-            raise Bad(reason, shown(name, value))
+        if type(value) is float or type(value) is int:
+            if kind in (AUTO, NUMBER):
+                return self.number(name, value)
+        elif isinstance(value, str):
+            if kind != AUTO:
+                return self._said(name, value, kind)
+            told = self._known.get(value)
+            return self._looked_at(name, value) if told is None else told
+        if isinstance(value, dict):
+            raise Bad("nested value", shown(name, value))
+        if isinstance(value, float | int):
+            if kind in (AUTO, NUMBER):
+                return self.number(name, value)
+            return self._said(name, _written(value), kind)
+        if kind in (NUMBER, TIMES) and isinstance(value, list | tuple):
+            raise Bad("not a number" if kind == NUMBER else "not a time", shown(name, value))
+        try:
+            told = read(name, value)
+        except ValueError:
+            raise Bad("odd value", shown(name, value)) from None
+        return as_name(told) if type(told) is str else told
+
+    def _looked_at(self, name: str, text: str) -> Read:
+        """Return what a text looks like, and keep it. Raises Bad."""
+        told = self._from_text(name, text)
+        if len(text) < _LONG:
+            if len(self._known) == _KNOWN:
+                self._known.clear()
+            self._known[text] = told
+        return told
+
+    def _from_text(self, name: str, text: str) -> Read:
+        """Return what a text looks like. Raises Bad."""
+        plain = text.strip(BLANKS)
+        number = self._number_in(plain)
+        if number is not None:
+            return self._finite(name, plain, number)
+        if self.decimal != "." and _POINTS.fullmatch(plain) and any(map(str.isdigit, plain)):
+            raise Bad("not a number", shown(name, plain))
+        told = from_text(plain)
+        # What it is, is known already if it could be a number or missing.
+        return plain if type(told) is float and not _boxed(told) else told
+
+    def _number_in(self, plain: str) -> float | None:
+        """Return the number that a text without blanks around it is, or NaN if it is missing."""
+        number = self._float(plain)
+        return self._words.get(plain.lower()) if number is None else number
+
+    def _said(self, name: str, text: str, kind: int) -> Read:
+        """Return a text as what the field is said to be. Raises Bad."""
+        plain = text.strip(BLANKS)
+        number = self._number_in(plain)
+        if number is not None and (isnan(number) or self._float(plain) in self.sentinels):
+            return nan
+        if kind == NAMES:
+            return as_name(plain)
+        if kind == TEXT:
+            return all_words(plain) or nan
+        if kind == NUMBER:
+            if number is None:
+                raise Bad("not a number", shown(name, plain))
+            return self._finite(name, plain, number)
+        time = time_in(plain) if number is None else epoch_time(number)
+        if time is None:
+            raise Bad("not a time", shown(name, plain))
+        return time
+
+    def number(self, name: str, value: float) -> float:
+        """Return a number as a finite float, NaN if it is missing. Raises Bad."""
         try:
             result = float(value)
         except OverflowError:
             result = inf
+        return self._finite(name, value, result)
+
+    def _finite(self, name: str, value: object, result: float) -> float:
         if result in self.sentinels:
             return nan
         if result in (inf, -inf):
             raise Bad("infinite value", shown(name, value))
         return result
 
-    def from_text(self, name: str, text: str) -> float:
-        """Return a value that is written out: a number, true, false or missing. Raises Bad."""
-        result = self._float(text)
-        if result is None:
-            result = self._words.get(text.strip().lower())
-            if result is None:
-                raise Bad("not a number", shown(name, text.strip()))
-        if result in self.sentinels:
-            return nan
-        if result in (inf, -inf):
-            raise Bad("infinite value", shown(name, text))
-        return result
+    def number_from(self, name: str, text: str) -> float:
+        """Return a number, true or false that is written out, NaN if it is missing. Raises Bad."""
+        told = self._said(name, text, NUMBER)
+        assert isinstance(told, float)
+        return told
 
     def anything(self, name: str, value: object) -> Any:
         """Return a value as it is, None if it is missing. Raises Bad."""
@@ -148,18 +253,9 @@ class Values:
         # Infinity is refused; a whole number of any size stays one.
         return value if isinstance(value, int) or not isnan(self.number(name, value)) else None
 
-    def is_number(self, text: str) -> bool:
-        """Tell whether a text is a number, or true or false."""
-        try:
-            return not isnan(self.from_text("", text))
-        except Bad:
-            return False
-
     def is_missing(self, text: str) -> bool:
         """Tell whether a text stands for a missing value."""
-        number = self._float(text)
-        if number is None:
-            number = self._words.get(text.strip().lower())
+        number = self._number_in(text.strip(BLANKS))
         return number is not None and (isnan(number) or number in self.sentinels)
 
     def row(
@@ -178,14 +274,64 @@ class Values:
             raise Bad(unread[0].reason, unread[0].detail, tuple(unread))
         return x, tuple(unread)
 
-    def settle(self, values: NDArray[np.float64]) -> None:
-        """Let numbers that stand for a missing value be missing."""
+    def settle(
+        self,
+        names: Sequence[str],
+        values: NDArray[np.float64],
+        odd: NDArray[np.uint8] | None = None,
+    ) -> bool:
+        """Let numbers that stand for a missing value be missing, and those of times be times.
+
+        Marks records as odd in which a number is no time; says whether there is none.
+        """
         for sentinel in self.sentinels:
             values[values == sentinel] = nan
+        good = True
+        for j, name in enumerate(names) if self.kinds else ():
+            if self.kinds.get(name) != TIMES:
+                continue
+            for i in np.flatnonzero(~np.isnan(values[:, j])).tolist():
+                time = epoch_time(values[i, j])
+                if time is not None:
+                    values[i, j] = time
+                    continue
+                good = False
+                if odd is not None:
+                    odd[i] = ODD
+        return good
+
+
+def epoch_time(value: float) -> float | None:
+    """Return seconds, or their thousandth or millionth parts, since 1970 as a time, boxed."""
+    for unit in _UNITS:
+        if _FIRST * unit <= value < _LAST * unit:
+            days, second = divmod(int(value // unit), _DAY)
+            return boxed_time((days + _THURSDAY) % 7, second)
+    return None
+
+
+def _boxed(value: float) -> bool:
+    return unboxed(value) != (0, 0)
+
+
+def _written(value: float) -> str:
+    """Return a number as the name that it is where numbers are names.
+
+    Examples
+    --------
+    >>> _written(True), _written(48213), _written(48213.0), _written(0.5)
+    ('true', '48213', '48213', '0.5')
+
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    return str(value)
 
 
 def _is_there(value: Any) -> bool:
-    return not (value is None or (isinstance(value, float) and isnan(value)))
+    return not (value is None or (isinstance(value, float) and isnan(value) and not _boxed(value)))
 
 
 def shown(name: object, value: object) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stream_llsvm.connectors.base import DeadLetters, Position, RecordWriter, Sink, Source
 
 _LOOKED_AT = 100
-_SHAPE = ("format", "names", "delimiter", "encoding", "missing", "decimal")
+_SHAPE = ("format", "names", "delimiter", "encoding", "missing", "decimal", "unwrap")
 _UNBOUNDED = 10**15
 
 _WRITE = {

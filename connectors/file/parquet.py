@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 import orjson
 
-from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejected, SourceError
-from stream_llsvm.connectors.codec import Codec, plain
-from stream_llsvm.connectors.columns import Columns, Places, Record, fill
+from stream_llsvm.connectors.base import Batch, Position, SourceError
+from stream_llsvm.connectors.columns import Columns, Places, fill
+from stream_llsvm.connectors.object_codec import ObjectCodec
 from stream_llsvm.connectors.values import Bad
 from stream_llsvm.extras import install_command
+from stream_llsvm.kernels.boxes import DAY_BITS
+from stream_llsvm.records.boxes import boxed_time
 from stream_llsvm.records.values import show
 
 _ROWS = 1 << 14
 _FOOT = 1 << 16
+_DAY, _THURSDAY = 86_400, 3  # seconds of a day; the first day of 1970
 
 
 class ParquetReader:
@@ -51,7 +54,7 @@ class ParquetReader:
                 f"{path}: Parquet files need the package pyarrow: {install_command('parquet')}"
             ) from None
         self.path = path
-        self.options = Codec(**options)
+        self.options = ObjectCodec(orjson.loads, **options)
         self.base = base
         try:
             with Path(path).open("rb") as file:
@@ -92,38 +95,26 @@ class ParquetReader:
         return SourceError(f"{self.path}: not a sound Parquet file ({said}); write it again")
 
     def _checked_names(self) -> tuple[str, ...]:
-        """Return the features' names, if every column can be what it is to be."""
+        """Return the columns that hold features, if label and key can be what they are to be."""
         import pyarrow.types as kinds
 
         options = self.options
+        if options.unwrap is not None:
+            return tuple(self._file.schema_arrow.names)
         names = []
         for column in self._file.schema_arrow:
-            apart = column.name in (options.label, options.key)
-            if not apart and not options.selection.wanted(column.name):
-                continue
-            kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
-            numeric = (
-                kinds.is_integer(kind)
-                or kinds.is_floating(kind)
-                or kinds.is_boolean(kind)
-                or kinds.is_null(kind)
-            )
-            text = kinds.is_string(kind) or kinds.is_large_string(kind)
-            if apart:
-                fits = numeric or text
-            else:
-                fits = (
-                    (numeric or kinds.is_decimal(kind))
-                    if options.numeric
-                    else (not kinds.is_nested(kind))
-                )
+            if column.name in (options.label, options.key):
+                kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
+                if not (_is_number(kind) or kinds.is_string(kind) or kinds.is_large_string(kind)):
+                    raise SourceError(
+                        f"{self.path}: the column {show(column.name)} holds {column.type}, and is "
+                        "no label and no key; name another"
+                    )
+            elif options.selection.wanted(column.name) or self._is_wanted_inside(column):
                 names.append(column.name)
-            if not fits:
-                raise SourceError(
-                    f"{self.path}: the column {show(column.name)} holds {column.type}, not numbers;"
-                    " encode it, or add it to ignore"
-                )
-        absent = sorted((options.selection.features or frozenset()) - set(names))
+        found = {way for name in names for way in (name, name.rpartition(".")[0])}
+        absent = sorted((options.selection.features or frozenset()) - found)
+        absent = [one for one in absent if one.partition(".")[0] not in names]
         if absent:
             raise SourceError(
                 f"{self.path}: there is no column {show(absent[0])}, which features names; there "
@@ -132,6 +123,14 @@ class ParquetReader:
         if len(set(names)) < len(names):
             raise SourceError(f"{self.path}: two columns have the same name; rename one")
         return tuple(names)
+
+    def _is_wanted_inside(self, column: Any) -> bool:
+        """Whether something inside a column of objects is a feature."""
+        import pyarrow.types as kinds
+
+        features = self.options.selection.features or ()
+        inside = any(name.startswith(f"{column.name}.") for name in features)
+        return inside and kinds.is_struct(column.type)
 
     def next(self, most: int, timeout: float) -> Batch | bool:
         """Return the next rows, at most so many; False at the end."""
@@ -186,66 +185,110 @@ class ParquetReader:
 
     def _batch(self, rows: Any, places: Places, position: Position) -> Batch:
         options = self.options
-        n = rows.num_rows
         known = set(rows.schema.names)
-        labels = rows[options.label].to_pylist() if options.label in known else [None] * n
-        keys = rows[options.key].to_pylist() if options.key in known else [None] * n
-        batch = Batch([], places, position)
-        part: Columns | list[Record] | None = None
+        labels, keys = (
+            rows[name].to_pylist() if name in known else [None] * rows.num_rows
+            for name in (options.label, options.key)
+        )
         if options.numeric:
             part = self._matrix(rows, labels, keys)
-        if part is None:
-            kept = []
-            part = []
-            for i, x in enumerate(rows.select(list(self.names)).to_pylist()):
-                try:
-                    record = self._record(x, labels[i], keys[i])
-                except Bad as bad:
-                    raw = orjson.dumps(x, default=str)
-                    batch.rejected.append(Rejected(places[i], bad.reason, bad.detail, raw))
-                    unread = bad.fields
-                else:
-                    part.append(record)
-                    kept.append(i)
-                    unread = record.unread
-                batch.bad_fields += [BadField(places[i], *one) for one in unread]
-            some: list[Place] = [places[i] for i in kept]
-            batch.places = places if len(kept) == n else some
-        fill(batch, [part], options.numeric)
-        if options.key is None:
-            batch.keys = None
-        return batch
+            if part is not None:
+                batch = Batch([], places, position)
+                fill(batch, [part], options.dictionary)
+                if options.key is None:
+                    batch.keys = None
+                return batch
+        objects = rows.select(list(self.names)).to_pylist()
+        for name, values in ((options.label, labels), (options.key, keys)):
+            for fields, value in zip(objects, values, strict=True) if name in known else ():
+                fields[name] = value
+        return options.decode_objects(objects, places, position)
 
     def _matrix(self, rows: Any, labels: list[Any], keys: list[Any]) -> Columns | None:
-        import pyarrow as pa
-
-        if float in {*map(type, labels), *map(type, keys)}:
-            return None  # which may be NaN or infinite
+        """Return rows at once; None if a column holds words or objects, or what is odd."""
+        if float in {*map(type, labels), *map(type, keys)} or self.options.unwrap is not None:
+            return None  # a float may be NaN or infinite
+        self.options.dictionary.make_room()
         values = np.empty((rows.num_rows, len(self.names)))
-        try:
-            for i, name in enumerate(self.names):
-                column = rows[name]
-                if pa.types.is_dictionary(column.type):
-                    column = column.dictionary_decode()
-                if column.type != pa.float64():
-                    column = column.cast(pa.float64(), safe=False)
-                values[:, i] = column.to_numpy(zero_copy_only=False)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            return None
-        self.options.values.settle(values)
-        return None if np.isinf(values).any() else Columns(self.names, values, labels, keys)
+        for i, name in enumerate(self.names):
+            column = self._column(name, rows[name])
+            if column is None:
+                return None
+            values[:, i] = column
+        good = self.options.values.settle(self.names, values)
+        return Columns(self.names, values, labels, keys) if good and _finite(values) else None
 
-    def _record(self, x: dict[str, Any], label: Any, key: Any) -> Record:
+    def _column(self, name: str, column: Any) -> Any:
+        """Return a column's values as those of rows, None if they are to be read one by one."""
+        import pyarrow as pa
+        import pyarrow.types as kinds
+
+        kind = column.type
         values = self.options.values
-        read = self._number if values.numeric else values.anything
-        x, unread = values.row(x.items(), read)
-        return Record(x, plain(label, "label", "label"), plain(key, "key", "key"), unread)
+        if kinds.is_dictionary(kind):
+            kind = kind.value_type
+        if values.names_among([name]) and not _is_number(kind):
+            return None
+        try:
+            if _is_number(kind) and not values.names_among([name]):
+                if kinds.is_dictionary(column.type):
+                    column = column.dictionary_decode()
+                if kind != pa.float64():
+                    column = column.cast(pa.float64(), safe=False)
+                return column.to_numpy(zero_copy_only=False)
+            if kinds.is_string(kind) or kinds.is_large_string(kind):
+                coded = column if kinds.is_dictionary(column.type) else column.dictionary_encode()
+                cells = self._cells(coded.dictionary.to_pylist())
+                if cells is None:
+                    return None
+                which = coded.indices.cast(pa.int64(), safe=False).fill_null(len(cells) - 1)
+                return cells[which.to_numpy(zero_copy_only=False)]
+            if kinds.is_timestamp(kind) and kind.tz in (None, "UTC"):
+                return _moments(column.cast(pa.timestamp("s", kind.tz), safe=False))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            pass
+        return None
 
-    def _number(self, name: str, value: Any) -> float:
-        # A decimal is a number that JSON does not have.
-        plainly = value if value is None or isinstance(value, float | int) else float(value)
-        return self.options.values.number(name, plainly)
+    def _cells(self, texts: list[str | None]) -> Any:
+        """Return texts as values of a row, with a missing one behind them; None if one is words."""
+        box, found = self.options.dictionary.box, []
+        for text in texts:
+            try:
+                told = self.options.values.read("", text)
+            except Bad:
+                return None
+            if isinstance(told, tuple):
+                return None
+            found.append(told if isinstance(told, float) else box(told))
+        return np.array([*found, np.nan])
 
     def close(self) -> None:
         """Let go of the file."""
         self._file.close()
+
+
+def _is_number(kind: Any) -> bool:
+    """Whether a type of Arrow's is one of numbers that a float holds."""
+    import pyarrow.types as kinds
+
+    return bool(
+        kinds.is_integer(kind)
+        or kinds.is_floating(kind)
+        or kinds.is_boolean(kind)
+        or kinds.is_null(kind)
+    )
+
+
+def _moments(column: Any) -> Any:
+    """Return times, whole seconds, as values of a row."""
+    import pyarrow as pa
+
+    days, seconds = np.divmod(column.cast(pa.int64()).fill_null(0).to_numpy(), _DAY)
+    first = np.array(boxed_time(0, 0)).view(np.int64)
+    found = (first | ((days + _THURSDAY) % 7 << DAY_BITS) | seconds).view(np.float64)
+    found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return found
+
+
+def _finite(values: Any) -> bool:
+    return not np.isinf(values).any()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,8 +49,10 @@ class FileSource:
         name of each file.
     label, key, ignore, features
         Which fields are the label, the key, no features, and (if given) the only features.
-    numeric, missing, decimal, on_bad_field
+    numeric, missing, decimal, on_bad_field, fields
         How features are read, see `Values`.
+    unwrap
+        Of JSON Lines: the way to the object that is the record, see `Codec`.
     names
         The names of a CSV file's columns, if it has no header.
     delimiter
@@ -73,8 +75,8 @@ class FileSource:
     >>> batch = source.poll(1000, 0.0)
     >>> batch.names, batch.values.tolist(), batch.labels
     (('speed', 'rain'), [[3.5, 0.0], [11.0, nan], [nan, 1.0]], ['calm', 'storm', 'storm'])
-    >>> print(batch.bad_fields[0].place, batch.bad_fields[0].reason, batch.bad_fields[0].detail)
-    /.../wind.csv:4 not a number 'speed': 'fast'
+    >>> batch.record(2)
+    {'speed': 'fast', 'rain': 1.0}
     >>> batch.rejected[0].place.number, batch.rejected[0].reason
     (5, 'wrong number of fields')
     >>> source.poll(1000, 0.0), source.ended
@@ -95,6 +97,8 @@ class FileSource:
         missing: Collection[str] = MISSING,
         decimal: str = ".",
         on_bad_field: str = "missing",
+        fields: Mapping[str, str] | None = None,
+        unwrap: str | None = None,
         names: Sequence[str] | None = None,
         delimiter: str | None = None,
         encoding: str = "utf-8",
@@ -115,6 +119,8 @@ class FileSource:
             "missing": missing,
             "decimal": decimal,
             "on_bad_field": on_bad_field,
+            "fields": fields,
+            "unwrap": unwrap,
         }
         Codec(**self._options)  # which checks them
         self._names = names

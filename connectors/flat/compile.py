@@ -9,7 +9,9 @@ from typing import Any
 from numba import njit
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels import boxes
 from stream_llsvm.kernels.cache import kept
+from stream_llsvm.kernels.part_compiler import OutlinedPartCompiler
 
 #: Bytes, places or numbers, as each function says.
 Array = NDArray[Any]
@@ -25,6 +27,18 @@ def part(function: Callable[..., Any]) -> Any:
     return njit(**options)(function)
 
 
+def inside(function: Callable[..., Any]) -> Any:
+    """Compile a part that is always written down where it is called: all it is given costs."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return njit(forceinline=True, **options)(function)
+
+
+def aside(function: Callable[..., Any]) -> Any:
+    """Compile a part that stays a function of its own, so that the loop around it stays small."""
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    return njit(pipeline_class=OutlinedPartCompiler, **options)(function)
+
+
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, and keep the result on disk for the next process.
 
@@ -32,4 +46,4 @@ def entry(function: Callable[..., Any]) -> Any:
     the one that Python reads.
     """
     compiled = njit(nogil=True, error_model="numpy")(function)
-    return kept(compiled, Path(__file__).parent)
+    return kept(compiled, Path(__file__).parent, Path(boxes.__file__))

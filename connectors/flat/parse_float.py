@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.connectors.flat.compile import Array, Begin, Bits, part
+from stream_llsvm.connectors.flat.compile import Array, Begin, Bits, inside, part
 from stream_llsvm.connectors.flat.pointers import byte, float_of
 
 _LEAST, _MOST = -342, 308  # powers of ten between which a number may be a float
@@ -37,7 +37,7 @@ _TEN = np.uint64(10)
 _ODD = (np.uint64(0), 0, False, -1)
 
 
-@part
+@inside
 def number(data: Begin, at: int, stop: int, strict: bool, point: int) -> tuple[float, int]:
     """Read a number: its value, and where it ends, which is -1 if it is left to Python.
 

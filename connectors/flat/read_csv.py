@@ -1,7 +1,7 @@
-"""Lines of CSV without quotes -> numbers.
+"""Lines of CSV -> numbers, names and times.
 
-The loop leaves every line to Python in which there is anything else than numbers, words that stand
-for one or for a missing value, and the text of the fields that are no features.
+The loop leaves every line to Python in which there is a quote within a field, a text of three words
+or more, or what only Python can tell from a number.
 """
 
 from __future__ import annotations
@@ -10,99 +10,113 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stream_llsvm.connectors.flat.compile import Array, Begin, entry, part
+from stream_llsvm.connectors.flat.compile import Array, Begin, entry, inside
 from stream_llsvm.connectors.flat.gather import KEY, LABEL, ODD, READ, WIDE
+from stream_llsvm.connectors.flat.note import Notes, has_room
 from stream_llsvm.connectors.flat.parse_float import number
-from stream_llsvm.connectors.flat.parse_text import Plain, Texts, text_value
+from stream_llsvm.connectors.flat.parse_text import AUTO, NUMBER, Plain, Texts, text_value
 from stream_llsvm.connectors.flat.pointers import begin_of, byte
 
 _LONG = 100_000  # Python's csv refuses longer fields
+_QUOTE = 34
 
 
-class _Fields(NamedTuple):
-    """What stands between fields, and what each is."""
+class _Line(NamedTuple):
+    """What a line looks like, and where its values go."""
 
     delimiter: int
     roles: Array
+    kinds: Array
+    values: Array
+    spans: Array
 
 
 @entry
 def read_csv(
-    data: Array, starts: Array, ends: Array, delimiter: int, texts: Plain, roles: Array,
-    values: Array, spans: Array, odd: Array,
-) -> None:  # fmt: skip
-    """Read lines.
+    raws: tuple[Array, Array, Array], first: int, delimiter: int, texts: Plain,
+    fields: tuple[Array, Array, Array, Array], filled: tuple[Array, Array, Array],
+    notes: tuple[Array, Array, Array],
+) -> int:  # fmt: skip
+    """Read lines from one on; return up to which there was room to note new names.
 
     Parameters
     ----------
-    data, starts, ends
+    raws
         The bytes of all, and where each line begins and ends.
+    first
+        The line to begin with.
     delimiter
         What stands between two fields.
-    texts
-        How numbers are written.
-    roles
-        What each field is: the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
-    values
-        Where the numbers go, (n, features).
-    spans
-        (n, 4), where label and key begin and end in the data, filled with -1.
-    odd
-        (n,), what is known of each line.
+    texts, fields, filled, notes
+        See `Texts`, `Fields`, `Filled` and `Notes`; fields are not named.
 
     """
-    begin, known, fields = begin_of(data), Texts(*texts), _Fields(delimiter, roles)
-    for i in range(len(starts)):
-        odd[i] = _line(begin, starts[i], ends[i], fields, known, values, spans, i)
+    data, starts, ends = raws
+    _, _, roles, kinds = fields
+    values, spans, odd = filled
+    begin, known, noted = begin_of(data), Texts(*texts), Notes(*notes)
+    line = _Line(delimiter, roles, kinds, values, spans)
+    for i in range(first, len(starts)):
+        if not has_room(noted, len(roles)):
+            return i
+        odd[i] = _line(begin, starts[i], ends[i], line, known, noted, i)
+    return len(starts)
 
 
-@part
+@inside
 def _line(
-    data: Begin, at: int, stop: int, expected: _Fields, texts: Texts,
-    values: Array, spans: Array, row: int,
-) -> int:  # fmt: skip
+    data: Begin, at: int, stop: int, line: _Line, texts: Texts, notes: Notes, row: int
+) -> int:
     """Read a line into its row of values and of spans; return what is known of it."""
-    delimiter, roles = expected
+    delimiter, roles = line.delimiter, line.roles
     if stop > at and byte(data, stop - 1) == 13:
         stop -= 1
     if stop == at or stop - at > _LONG:
         return ODD
     known = READ
-    fields = len(roles)
-    for f in range(fields):
+    for f in range(len(roles)):
         if f:
             if at == stop or byte(data, at) != delimiter:
                 return ODD
             at += 1
         while at < stop and byte(data, at) == 32:
             at += 1
-        role = roles[f]
-        if role >= 0:
+        role, kind = roles[f], line.kinds[f]
+        begin = at
+        if role >= 0 and kind in (AUTO, NUMBER):
             if at == stop or byte(data, at) == delimiter:
-                values[row, role] = np.nan
+                line.values[row, role] = np.nan
                 continue
-            begin = at
-            values[row, role], at = number(data, at, stop, False, texts.point)
+            line.values[row, role], at = number(data, at, stop, False, texts.point)
             while 0 <= at < stop and byte(data, at) == 32:
                 at += 1
-            if at < 0 or (at < stop and byte(data, at) != delimiter):
-                at = begin
-                while at < stop and byte(data, at) != delimiter:
-                    at += 1
-                values[row, role], known_word = text_value(data, begin, at, texts)
-                if not known_word:
-                    return ODD
-            continue
-        begin = at
-        while at < stop and byte(data, at) != delimiter:
+            if at >= 0 and (at == stop or byte(data, at) == delimiter):
+                continue
+            at = begin
+        quoted = at < stop and byte(data, at) == _QUOTE
+        if quoted:
+            at += 1
+            begin = at
+        while at < stop:
             one = byte(data, at)
-            if one in (34, 13, 10, 0):
+            if one == _QUOTE or (one == delimiter and not quoted):
+                break
+            if one in (13, 10, 0):
                 return ODD
             if one > 127:
                 known = WIDE
             at += 1
-        if role == LABEL:
-            spans[row, 0], spans[row, 1] = begin, at
+        end = at
+        if quoted:
+            if at == stop:
+                return ODD
+            at += 1
+        if role >= 0:
+            line.values[row, role], found = text_value(data, begin, end, kind, texts, notes)
+            if found == ODD:
+                return ODD
+        elif role == LABEL:
+            line.spans[row, 0], line.spans[row, 1] = begin, end
         elif role == KEY:
-            spans[row, 2], spans[row, 3] = begin, at
+            line.spans[row, 2], line.spans[row, 3] = begin, end
     return known if at == stop else ODD

@@ -1,7 +1,7 @@
-"""Flat JSON -> numbers: records that all have the same fields in the same order, as most do.
+"""Flat JSON -> numbers, names and times: records that all have the same fields in the same order.
 
 The loop knows what to expect, and leaves every record to Python that is not exactly that: other
-names, text that is neither a number nor missing, anything nested, escapes, what is no JSON at all.
+fields, text of three words or more, anything nested, escapes, what is no JSON at all.
 """
 
 from __future__ import annotations
@@ -10,62 +10,74 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stream_llsvm.connectors.flat.compile import Array, Begin, entry, part
+from stream_llsvm.connectors.flat.compile import Array, Begin, aside, entry, inside, part
 from stream_llsvm.connectors.flat.gather import IGNORED, KEY, LABEL, ODD, READ, WIDE
+from stream_llsvm.connectors.flat.note import Notes, has_room
 from stream_llsvm.connectors.flat.parse_float import number
-from stream_llsvm.connectors.flat.parse_text import Plain, Texts, text_value
+from stream_llsvm.connectors.flat.parse_text import (
+    AUTO,
+    NAMES,
+    NUMBER,
+    TEXT,
+    Plain,
+    Texts,
+    plain_name,
+    text_value,
+)
 from stream_llsvm.connectors.flat.pointers import begin_of, byte
 
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _POINT = 34, 92, 44, 58, 46
+_WHOLE = 18  # digits, which any 64 bits hold
 _NULL = np.frombuffer(b"null", dtype=np.uint8)
 _TRUE = np.frombuffer(b"true", dtype=np.uint8)
 _FALSE = np.frombuffer(b"false", dtype=np.uint8)
 
 
-class _Fields(NamedTuple):
-    """The fields that are expected: where their names begin and end, and what each is."""
+class _Expected(NamedTuple):
+    """The fields that are expected, and where their values go."""
 
     names: Begin
     name_ends: Array
     roles: Array
+    kinds: Array
+    values: Array
+    spans: Array
 
 
 @entry
 def read_json(
-    data: Array, starts: Array, ends: Array, names: Array, name_ends: Array, texts: Plain,
-    roles: Array, values: Array, spans: Array, odd: Array,
-) -> None:  # fmt: skip
-    """Read records.
+    raws: tuple[Array, Array, Array], first: int, texts: Plain,
+    fields: tuple[Array, Array, Array, Array], filled: tuple[Array, Array, Array],
+    notes: tuple[Array, Array, Array],
+) -> int:  # fmt: skip
+    """Read records from one on; return up to which there was room to note new names.
 
     Parameters
     ----------
-    data, starts, ends
+    raws
         The bytes of all, and where each record begins and ends.
-    names, name_ends
-        The names of the fields in their order, one after the other; of arrays there are none.
-    texts
-        How numbers are written that are text.
-    roles
-        What each field is: the column of a feature, or `LABEL`, `KEY` or `IGNORED`.
-    values
-        Where the numbers go, (n, features).
-    spans
-        (n, 4), where label and key begin and end in the data, filled with -1.
-    odd
-        (n,), what is known of each record.
+    first
+        The record to begin with.
+    texts, fields, filled, notes
+        See `Texts`, `Fields`, `Filled` and `Notes`.
 
     """
-    begin, known = begin_of(data), Texts(*texts)
-    fields = _Fields(begin_of(names), name_ends, roles)
-    for i in range(len(starts)):
-        odd[i] = _record(begin, starts[i], ends[i], fields, known, values, spans, i)
+    data, starts, ends = raws
+    names, name_ends, roles, kinds = fields
+    values, spans, odd = filled
+    begin, known, noted = begin_of(data), Texts(*texts), Notes(*notes)
+    expected = _Expected(begin_of(names), name_ends, roles, kinds, values, spans)
+    for i in range(first, len(starts)):
+        if not has_room(noted, len(roles)):
+            return i
+        odd[i] = _record(begin, starts[i], ends[i], expected, known, noted, i)
+    return len(starts)
 
 
-@part
+@inside
 def _record(
-    data: Begin, at: int, stop: int, expected: _Fields, texts: Texts,
-    values: Array, spans: Array, row: int,
-) -> int:  # fmt: skip
+    data: Begin, at: int, stop: int, expected: _Expected, texts: Texts, notes: Notes, row: int
+) -> int:
     """Read a record into its row of values and of spans; return what is known of it."""
     known, roles = READ, expected.roles
     named = len(expected.name_ends) > 0
@@ -74,8 +86,7 @@ def _record(
         return ODD
     at += 1
     begun = False  # whether a field has come
-    fields = len(roles)
-    for f in range(fields):
+    for f in range(len(roles)):
         role = roles[f]
         before = at
         at = _blank(data, at, stop)
@@ -99,28 +110,39 @@ def _record(
         if at >= stop:
             return ODD
         begun = True
-        if role >= 0:
-            values[row, role], at = _feature(data, at, stop, texts)
+        found = READ
+        one, kind = byte(data, at), expected.kinds[f]
+        if role >= 0 and (one == 45 or 48 <= one <= 57) and kind not in (NAMES, TEXT):
+            expected.values[row, role], at = number(data, at, stop, True, _POINT)
+        elif role >= 0:
+            expected.values[row, role], at, found = _feature(data, at, stop, kind, texts, notes)
         else:
             begin = at
-            at = _scalar(data, at, stop)
-            if at < 0:
-                return ODD
-            for k in range(begin, at):
-                if byte(data, k) > 127:
-                    known = WIDE
-            if role == IGNORED:
-                if byte(data, begin) != _QUOTE and not _checked(data, begin, at):
-                    return ODD
-            else:
+            at, found = _apart(data, at, stop, role)
+            if role != IGNORED and at >= 0:
                 which = 0 if role == LABEL else 2
-                spans[row, which], spans[row, which + 1] = begin, at
-        if at < 0:
+                expected.spans[row, which], expected.spans[row, which + 1] = begin, at
+        if at < 0 or found == ODD:
             return ODD
+        if found == WIDE:
+            known = WIDE
     at = _blank(data, at, stop)
     if at == stop or byte(data, at) != (125 if named else 93):  # } or ]
         return ODD
     return known if _blank(data, at + 1, stop) == stop else ODD
+
+
+@part
+def _apart(data: Begin, at: int, stop: int, role: int) -> tuple[int, int]:
+    """Return where the value of a field ends that is no feature, and what is known of it."""
+    begin, known = at, READ
+    at = _scalar(data, at, stop)
+    for k in range(begin, at):
+        if byte(data, k) > 127:
+            known = WIDE
+    if at >= 0 and role == IGNORED and byte(data, begin) != _QUOTE:
+        return at, known if _checked(data, begin, at) else ODD
+    return at, known
 
 
 @part
@@ -135,7 +157,7 @@ def _blank(data: Begin, at: int, stop: int) -> int:
 
 
 @part
-def _named(data: Begin, at: int, stop: int, expected: _Fields, field: int) -> int:
+def _named(data: Begin, at: int, stop: int, expected: _Expected, field: int) -> int:
     """Return where a field's value begins; -1 if it is another field."""
     ends = expected.name_ends
     begin = ends[field - 1] if field else 0
@@ -151,25 +173,43 @@ def _named(data: Begin, at: int, stop: int, expected: _Fields, field: int) -> in
     return _blank(data, at + 1, stop)
 
 
-@part
-def _feature(data: Begin, at: int, stop: int, texts: Texts) -> tuple[float, int]:
-    """Read a feature's value; return it and where it ends, -1 if it is odd."""
+@aside
+def _feature(
+    data: Begin, at: int, stop: int, kind: int, texts: Texts, notes: Notes
+) -> tuple[float, int, int]:
+    """Read a feature's value; return it, where it ends, and what is known of it."""
     one = byte(data, at)
     if one == 45 or 48 <= one <= 57:
-        return number(data, at, stop, True, _POINT)
+        end = number(data, at, stop, True, _POINT)[1]
+        if kind == TEXT or texts.sentinels or end < 0 or end - at > _WHOLE:
+            return 0.0, -1, ODD
+        if not _whole(data, at, end):
+            return 0.0, -1, ODD
+        return plain_name(data, at, end, notes), end, READ
     if one == _QUOTE:
         end = _scalar(data, at, stop)
         if end < 0:
-            return 0.0, -1
-        value, known = text_value(data, at + 1, end - 1, texts)
-        return value, end if known else -1
+            return 0.0, -1, ODD
+        value, known = text_value(data, at + 1, end - 1, kind, texts, notes)
+        return value, end, known
     if _says(data, at, stop, _NULL):
-        return np.nan, at + 4
+        return np.nan, at + 4, READ
+    if kind not in (AUTO, NUMBER):
+        return 0.0, -1, ODD
     if _says(data, at, stop, _TRUE):
-        return 1.0, at + 4
+        return 1.0, at + 4, READ
     if _says(data, at, stop, _FALSE):
-        return 0.0, at + 5
-    return 0.0, -1
+        return 0.0, at + 5, READ
+    return 0.0, -1, ODD
+
+
+@part
+def _whole(data: Begin, at: int, stop: int) -> bool:
+    """Whether a number is whole, and written as Python writes it."""
+    for k in range(at + 1, stop):  # noqa: SIM110
+        if not 48 <= byte(data, k) <= 57:
+            return False
+    return True
 
 
 @part

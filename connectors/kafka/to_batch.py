@@ -59,7 +59,7 @@ class MessageBatches:
         places = MessagePlaces(pieces)
         raws = Spans.joined([piece.values for piece in pieces])
         batch = self.codec.decode(raws, places, position, blanks=False)
-        if batch.rejected:
+        if len(batch) < len(places):
             taken = set(batch.places)
             kept = np.array([place in taken for place in places])
             pieces = _chosen(pieces, kept)

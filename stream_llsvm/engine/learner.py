@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +15,11 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.pipeline import is_pipeline, knows_missing, learner_in
 from stream_llsvm.model.feature_warnings import without_warnings
 from stream_llsvm.records.labels import Coded
+from stream_llsvm.records.readable import as_records
 from stream_llsvm.records.values import is_missing
 
 Floats = NDArray[np.float64]
+NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 
 
 class Answers(NamedTuple):
@@ -67,14 +69,26 @@ class Learner:
         """Predict and learn a batch, with its own labels unless others are given."""
         labels = batch.labels if labels is None else labels
         if batch.names is not None and batch.values is not None:
-            return self.block(batch.names, batch.values, labels)
-        return self.records(batch.records or [], labels)
+            return self.block(batch.names, batch.values, labels, batch.texts)
+        records = batch.records or []
+        if not isinstance(self.model, LocalClassifier):
+            records = [batch.record(i) for i in range(len(records))]
+        return self.records(records, labels)
 
-    def block(self, names: tuple[str, ...], values: Floats, labels: Sequence[Any]) -> Answers:
-        """Predict and learn records that all have the same features; NaN is a missing value."""
+    def block(
+        self,
+        names: tuple[str, ...],
+        values: Floats,
+        labels: Sequence[Any],
+        texts: Mapping[int, str] = NO_TEXTS,
+    ) -> Answers:
+        """Predict and learn records that all have the same features.
+
+        NaN is a missing value, a name or a time; ``texts`` has those of the names.
+        """
         model = self.model
         if not isinstance(model, LocalClassifier):
-            return self.records(_named(names, values), labels)
+            return self.records(as_records(names, values, texts), labels)
         n = len(labels)
         sure = np.zeros((2, n))
         shares: list[Floats] | None = [] if self.every else None
@@ -92,7 +106,7 @@ class Learner:
                 sure[0] = proba.max(axis=1, initial=0.0)
                 shares = [proba] if self.every else None
         except ValueError:  # it refused before anything was learned: find out which record
-            return self.records(_named(names, values), labels)
+            return self.records(as_records(names, values, texts), labels)
         given = None if known is None else Coded(model.classes, known)
         every = None if shares is None else _by_label(model.classes, shares)
         return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)
@@ -161,9 +175,3 @@ def _by_label(labels: Sequence[Any], shares: Sequence[Floats]) -> list[dict[Any,
 def _is_regressor(model: object) -> bool:
     kind = model if isinstance(model, type) else type(model)
     return issubclass(kind, base.Regressor)
-
-
-def _named(names: tuple[str, ...], values: Floats) -> list[dict[Any, Any]]:
-    """Return rows as records; what is missing is not named."""
-    rows = values.tolist()
-    return [{k: v for k, v in zip(names, row, strict=True) if not math.isnan(v)} for row in rows]

@@ -8,6 +8,7 @@ from typing import Any
 from stream_llsvm.connectors.base import Batch, Source
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.columns import Places
+from stream_llsvm.records.readable import readable_record, readable_rows
 
 
 def decoded(codec: Codec, *raws: bytes) -> Batch:
@@ -17,9 +18,12 @@ def decoded(codec: Codec, *raws: bytes) -> Batch:
 def records(batch: Batch) -> list[dict[str, Any]]:
     """Return every record as a dict, NaN as None, so that batches can be compared."""
     found = batch.records
-    if found is None:
+    if found is not None:
+        found = [readable_record(x) for x in found]
+    else:
         assert batch.names is not None and batch.values is not None
-        found = [dict(zip(batch.names, row, strict=True)) for row in batch.values.tolist()]
+        rows = readable_rows(batch.values, batch.texts)
+        found = [dict(zip(batch.names, row, strict=True)) for row in rows]
     return [{n: None if _nan(v) else v for n, v in x.items()} for x in found]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import json
 import os
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ N = 23
 
 def csv_text() -> str:
     rows = [f'{i},{i / 3!r},"note ""{i}""\nmore",{"up" if i % 2 else "down"}' for i in range(N)]
-    rows[4] = "x,1,poison,up"
+    rows[4] = "inf,1,poison,up"
     rows[9] = "1,2"
     rows[15] = '1,2,"never closed,up'
     return "a,b,note,y\n" + "\n".join(rows) + "\n"
@@ -40,7 +42,7 @@ def csv_text() -> str:
 def jsonl_text() -> str:
     rows = [json.dumps({"a": i, "b": i / 3, "y": i % 2}) for i in range(N)]
     rows[3] = ""
-    rows[4] = '{"a": "x"}'
+    rows[4] = '{"a": "inf"}'
     rows[9] = "{"
     rows[15] = json.dumps({"a": 15, "other": 1})
     return "\r\n".join(rows)  # the last line has no end
@@ -352,10 +354,46 @@ def test_a_damaged_parquet_file(tmp_path: Path) -> None:
         source(path).poll(1, 0.0)
 
 
-def test_parquet_columns_that_are_no_numbers(tmp_path: Path) -> None:
+def test_parquet_columns_of_all_kinds(tmp_path: Path) -> None:
+    """Names, times and numbers are read at once; objects, lists and texts record by record."""
+    moment = datetime.datetime(2026, 11, 19, 12, 30, 5, 999_999)
+    table = pa.table(
+        {
+            "city": pa.array(["Oslo", None, "7", "?"]),
+            "mark": pa.array(["a", "b", None, "a"]).dictionary_encode(),
+            "when": pa.array([moment, None, moment, moment], pa.timestamp("us")),
+            "cost": pa.array([Decimal("1.25"), None, Decimal(3), Decimal(4)]),
+            "tags": [["a", "b"], [], None, ["c"]],
+            "inside": [{"a": 1, "b": {"c": "x"}}, None, {"a": 2, "b": None}, {"a": 3, "b": None}],
+            "said": ["call me now", "so", None, "to be or not to be"],
+            "y": [0, 1, 0, 1],
+        }
+    )
+    pq.write_table(table, path := tmp_path / "b.parquet")
+    plain = FileSource(path, label="y", features=["city", "mark", "when"]).poll(9, 0.0)
+    assert plain is not None and plain.names == ("city", "mark", "when")
+    when = "0001-01-04T12:30:05"  # a Thursday
+    assert [plain.record(i) for i in range(4)] == [
+        {"city": "Oslo", "mark": "a", "when": when},
+        {"mark": "b"},
+        {"city": 7.0, "when": when},
+        {"mark": "a", "when": when},
+    ]
+    whole = FileSource(path, label="y").poll(9, 0.0)
+    assert whole is not None and not whole.bad_fields and whole.labels == [0, 1, 0, 1]
+    words = ("call", "me", "now")
+    assert records(whole)[0] == {
+        "city": "Oslo", "mark": "a", "when": when, "cost": 1.25, "tags": ("a", "b"),
+        "inside.a": 1.0, "inside.b.c": "x", "said": words,
+    }  # fmt: skip
+    assert records(whole)[3]["tags"] == "c"
+    inside = FileSource(path, label="y", features=["inside.a", "said"]).poll(9, 0.0)
+    assert inside is not None
+    assert records(inside)[0] == {"inside.a": 1.0, "said": words}
+
+
+def test_parquet_as_it_is(tmp_path: Path) -> None:
     path = parquet_file(tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match="the column 'note' holds string, not numbers; encode"):
-        FileSource(path, label="y").poll(1, 0.0)
     batches = drained(FileSource(path, label="y", numeric=False))
     assert batches[0].records is not None
     assert batches[0].records[3] == {"a": None, "b": 1.0, "c": False, "note": "text"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import struct
 from typing import Any
 
@@ -17,7 +16,8 @@ from stream_llsvm.connectors.columns import Quick
 from stream_llsvm.connectors.csv_codec import CsvCodec
 from stream_llsvm.connectors.flat.spans import Spans
 from stream_llsvm.connectors.json_codec import JsonCodec
-from stream_llsvm.connectors.values import Bad
+from stream_llsvm.connectors.values import KINDS, Bad
+from stream_llsvm.records.boxes import boxed_name, name_code
 from tests.connectors.support import decoded, everything
 
 # Numbers as people and programs write them, good and bad; and what else may stand in their place.
@@ -27,35 +27,59 @@ NUMBERS = st.one_of(
     st.integers(-(2**70), 2**70).map(str),
     st.from_regex(r"[-+]?[0-9]{0,25}\.?[0-9]{0,25}([eE][-+]?[0-9]{1,4})?", fullmatch=True),
 )
-OTHERS = st.text(max_size=4) | st.sampled_from(
-    [
-        "null",
-        "true",
-        "false",
-        "nul",
-        "NaN",
-        '"NA"',
-        '" ? "',
-        '"-"',
-        '"1.5"',
-        '"1,5 "',
-        '"True"',
-        "-7",
-        '"-7.0"',
-        '"x"',
-        '"\\u00e4"',
-        "[1]",
-        "{}",
-        "",
-        " ",
-        "1 2",
-        "_",
-    ]
+TIMES = st.one_of(
+    st.datetimes().map(str),
+    st.datetimes(timezones=st.timezones()).map(lambda moment: moment.isoformat()),
+    st.dates().map(str),
+    st.from_regex(
+        r"[0-9]{4}-[01][0-9]-[0-3][0-9]([Tt ]?[0-2]?[0-9]:[0-6][0-9](:[0-6][0-9]?)?([.,][0-9]*)?"
+        r" ?(Z|z|UTC|[+-][0-9]{2}:?[0-9]{0,2})?)?",
+        fullmatch=True,
+    ),
+)
+NAMES = st.one_of(
+    st.text(max_size=20),
+    st.text(alphabet="ab1 -.,e+_\t\u00e4\u0663\u00a0\u212a\u6771\u3000", max_size=8),
+    st.sampled_from(["New York", "a b c", "a a a", "inf", "-Infinity", "NAN", "u1242", "10.0.0.1"]),
+    st.sampled_from(
+        ["1.29", "1.000,5", "1_0", "1e", "N\u212a", "n/\uff21", "e", "TRUE", "007", "x" * 900]
+    ),
+)
+OTHERS = (
+    (NAMES | TIMES).map(lambda text: f'"{text}"')
+    | NAMES
+    | TIMES
+    | st.sampled_from(
+        [
+            "null",
+            "true",
+            "false",
+            "nul",
+            "NaN",
+            '"NA"',
+            '" ? "',
+            '"-"',
+            '"1.5"',
+            '"1,5 "',
+            '"True"',
+            "-7",
+            '"-7.0"',
+            '"x"',
+            '"\\u00e4"',
+            "[1]",
+            "{}",
+            "",
+            " ",
+            "1 2",
+            "_",
+        ]
+    )
 )
 
 
-def bits(value: float) -> bytes:
-    return b"nan" if math.isnan(value) else struct.pack("d", value)
+def bits(value: Any) -> bytes:
+    """Return the 64 bits that a row has for a value that a record has."""
+    return struct.pack("d", boxed_name(value) if isinstance(value, str) else value)
 
 
 def agrees(codec: Codec, raws: list[bytes]) -> Quick | None:
@@ -70,6 +94,9 @@ def agrees(codec: Codec, raws: list[bytes]) -> Quick | None:
         assert record is not None and not record.unread
         assert tuple(record.x) == names
         assert [bits(v) for v in record.x.values()] == [bits(v) for v in values[i].tolist()]
+        for value in record.x.values():
+            if isinstance(value, str):
+                assert codec.dictionary.texts[name_code(value)] == value
         assert (type(labels[i]), labels[i]) == (type(record.label), record.label)
         assert (type(keys[i]), keys[i]) == (type(record.key), record.key)
     return quick
@@ -99,6 +126,9 @@ def test_json_is_what_orjson_reads(rows: list[tuple[list[str], list[str], str, i
     ]
     agrees(JsonCodec(label="y", key="k", ignore=["no"]), raws)
     agrees(JsonCodec(label="y", features=["b"], missing=["nul", "-7"], decimal=","), raws)
+    for kind in KINDS:
+        agrees(JsonCodec(label="y", fields={"a": kind, "b": kind}), raws)
+        agrees(JsonCodec(fields={"a": kind, "y": kind}, missing=["x", "-7", "\u00e4"]), raws)
 
 
 @given(st.lists(st.lists(NUMBERS | OTHERS, min_size=2, max_size=4), min_size=1, max_size=8))
@@ -116,7 +146,9 @@ def test_csv_is_what_python_reads(rows: list[list[str]], end: str) -> None:
     raws = [(",".join(row) + end).encode(errors="replace").replace(b"\n", b"") for row in rows]
     agrees(CsvCodec(["a", "y", "b", "k"], label="y", key="k"), raws)
     agrees(CsvCodec(["a", "b", "c", "y"], label="y", ignore=["c"]), raws)
-    agrees(CsvCodec(["a", "b", "c", "y"], label="y", missing=["nul", "-7"]), raws)
+    agrees(CsvCodec(["a", "b", "c", "y"], label="y", missing=["nul", "-7", "\u00e4"]), raws)
+    for kind in KINDS:
+        agrees(CsvCodec(["a", "b", "c", "y"], label="y", fields={"a": kind, "b": kind}), raws)
     semicolons = [raw.replace(b",", b";") for raw in raws]
     agrees(CsvCodec(["a", "b", "c", "y"], ";", features=["a", "b"], decimal=","), semicolons)
 
