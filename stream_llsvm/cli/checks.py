@@ -15,7 +15,6 @@ from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.registry import connector_of
 from stream_llsvm.connectors.selection import Selection
-from stream_llsvm.connectors.values import Values
 
 _DELIMITERS = ";\t|"
 
@@ -49,7 +48,7 @@ def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def check_columns(path: str, given: Mapping[str, Any]) -> None:
-    """Raise MistakeError if a column is not there, or is text that nobody asked to leave out."""
+    """Raise MistakeError if a column is not there that is named, or is to be two things."""
     records = first_records(path, given) or []
     names = column_names(records)
     if not names or has_own_labels(path, given):
@@ -59,23 +58,9 @@ def check_columns(path: str, given: Mapping[str, Any]) -> None:
     asked |= {f"to ignore {name}": name for name in ignored}
     check_names(path, records, asked | {f"feature {name}": name for name in features or []})
     try:
-        selection = Selection(
-            label=given.get("label"), key=given.get("key"), ignore=ignored, features=features
-        )
+        Selection(label=given.get("label"), key=given.get("key"), ignore=ignored, features=features)
     except ValueError as error:
         raise MistakeError(one_line(error)) from None
-    values = Values(**{key: given[key] for key in ("missing", "decimal") if key in given})
-    wordy = [n for n in names if selection.wanted(n) and _is_text(n, records, values)]
-    if wordy:
-        shown = next(record[wordy[0]] for record in records if record.get(wordy[0]) is not None)
-        out = f"leave out what is text: --ignore {flag_of([*ignored, *wordy])}"
-        if features is not None:
-            out = f"take only numbers: --features {flag_of(set(features) - set(wordy), features)}"
-        raise MistakeError(
-            f"{path}: column {wordy[0]!r} is text ({shown!r}), features are numbers: {out}"
-            + (", or name it with --label" if given.get("label") is None else "")
-            + _decimals(str(shown))
-        )
 
 
 def check_names(path: str, records: list[dict[str, Any]], asked: Mapping[str, str | None]) -> None:
@@ -108,18 +93,6 @@ def _is_number(name: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _decimals(shown: str) -> str:
-    """Return what to do if a text is a number with a decimal comma."""
-    return "; if it is a number: --decimal ," if _is_number(shown.replace(",", ".")) else ""
-
-
-def _is_text(name: str, records: list[dict[str, Any]], values: Values) -> bool:
-    """Whether there is nothing but text that is no number."""
-    found = [record[name] for record in records if record.get(name) is not None]
-    texts = [one for one in found if isinstance(one, str)]
-    return bool(texts) and len(texts) == len(found) and not any(map(values.is_number, texts))
 
 
 def flag_of(names: Collection[str], order: Sequence[str] = ()) -> str:

@@ -57,6 +57,7 @@ _READ = {
 
 SECTIONS: dict[str, dict[str, Key]] = {
     "source": _READ,
+    "fields": {},  # what columns are, by their names
     "labels": {
         **{name: key._replace(flag="") for name, key in _READ.items()},
         "from": Key(

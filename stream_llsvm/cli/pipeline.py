@@ -12,8 +12,9 @@ from stream_llsvm.cli.checks import places_of
 from stream_llsvm.cli.errors import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import check_model
 from stream_llsvm.cli.options import NEEDED, SECTIONS, places
-from stream_llsvm.connectors.keys import Key
+from stream_llsvm.connectors.keys import FIELD_KINDS, Key
 from stream_llsvm.connectors.registry import Connector, connector, connector_of, scheme_of
+from stream_llsvm.options import choice
 
 Settings = dict[str, dict[str, Any]]
 
@@ -102,6 +103,9 @@ class Pipeline:
             self._check_places()
         if self.wrong:
             raise MistakeError("\n".join(text for _, text in sorted(self.wrong)))
+        if fields := self.settings.pop("fields", None):  # what flags say comes before it
+            source = self.settings["source"]
+            source["fields"] = fields | source.get("fields", {})
         return self.settings
 
     def _check(self, section: str, given: Any) -> None:
@@ -110,6 +114,10 @@ class Pipeline:
             return
         if not isinstance(given, dict):
             self.add(section, "", f"it is a section: write [{section}] and its keys below")
+            return
+        if section == "fields":
+            for name, kind in given.items():
+                self._check_kind(name, kind)
             return
         keys = SECTIONS[section]
         options = {key: value for key, value in given.items() if key not in keys}
@@ -130,6 +138,13 @@ class Pipeline:
             name = given.get("class", "CommitteeClassifier")
             for key, what in check_model(name, options):
                 self.add(section, key, what)
+
+    def _check_kind(self, column: str, kind: Any) -> None:
+        """Note if a column cannot be what ``[fields]`` says."""
+        try:
+            choice(column, kind, FIELD_KINDS)
+        except ValueError as error:
+            self.add("fields", column, str(error))
 
     def _miss(self, section: str, key: str, rule: Key) -> None:
         """Note that a key is missing that others are nothing without."""

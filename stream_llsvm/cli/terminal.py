@@ -152,6 +152,8 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
     drawn.add_row("rejected", f"{sum(rejected.values()):,}", "")
     for reason, number in rejected.items():
         drawn.add_row(f"  {reason}", f"{number:,}", "")
+    if report.get("deletes"):
+        drawn.add_row("deletes, passed over", f"{report['deletes']:,}", "")
     bad = sorted(report["bad_fields"].items(), key=lambda one: -one[1])
     if bad:
         drawn.add_row("values that could not be read", f"{sum(n for _, n in bad):,}", "")

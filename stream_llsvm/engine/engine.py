@@ -240,6 +240,7 @@ class Engine:
 
     def _take(self, batch: Batch) -> None:
         self.rejects.take(batch.rejected, batch.bad_fields)
+        self.rejects.deletes += batch.deletes
         if len(batch) > 0:
             begin = time.perf_counter()
             answers = self.learner.take(batch)
@@ -291,7 +292,11 @@ class Engine:
         """Return counts and scores, and what could not be kept."""
         late = {} if self.late is None else {"waiting": self.late.waiting.report()}
         rejects = self.rejects
-        bad = {"rejected": dict(rejects.counts), "bad_fields": dict(rejects.bad_fields)}
+        bad = {
+            "rejected": dict(rejects.counts),
+            "bad_fields": dict(rejects.bad_fields),
+            "deletes": rejects.deletes,
+        }
         lost = None if self.lost is None else self.lost._asdict()
         return self.progress.report() | bad | late | {"lost": lost}
 

@@ -35,6 +35,8 @@ class Rejects:
         are among those rejected.
     first, first_bad
         The first records, and the first value.
+    deletes
+        How many messages only told that something was deleted; that is nothing bad.
 
     """
 
@@ -44,6 +46,7 @@ class Rejects:
         self.bad_fields: Counter[str] = Counter()
         self.first: list[Rejected] = []  # without their bytes, which may be many
         self.first_bad: BadField | None = None
+        self.deletes = 0
 
     def take(self, rejected: Iterable[Rejected], bad_fields: Sequence[BadField] = ()) -> None:
         """Count and keep them."""

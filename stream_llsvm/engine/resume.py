@@ -12,7 +12,7 @@ from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.save import outputs, saved
-from stream_llsvm.engine.validation import MOST, counter, number, part, plain, require
+from stream_llsvm.engine.validation import MOST, count, counter, number, part, plain, require
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.learners.pipeline import functions_in, payload_of
@@ -43,6 +43,7 @@ class Contents(NamedTuple):
     progress: dict[str, Any]
     rejected: dict[str, int]
     bad_fields: dict[str, int]
+    deletes: int
     late_position: Position | None
     waiting: dict[str, Any] | None
     written: list[int | None]
@@ -72,6 +73,7 @@ def contents_of(
         progress,
         counter(payload, "rejected"),
         counter({"bad_fields": {}, **payload}, "bad_fields"),  # older ones have none
+        count({"deletes": 0, **payload}, "deletes"),
         None if late is None else _position(late),
         None if late is None else late["waiting"],
         written,
@@ -107,6 +109,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.progress.restore(contents.progress)
     engine.rejects.counts.update(contents.rejected)
     engine.rejects.bad_fields.update(contents.bad_fields)
+    engine.rejects.deletes = contents.deletes
     engine.position = contents.position
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime

@@ -90,7 +90,7 @@ def test_a_file_without_a_header_and_with_another_delimiter(tmp_path: Path, data
 
 def test_what_cannot_be_used_is_told_of(tmp_path: Path) -> None:
     data = csv_file(tmp_path / "some.csv", 60)
-    data.write_text(data.read_text() + "r60,1.0,red,up\nr61,1.0,1.0,\nr62,?\n")
+    data.write_text(data.read_text() + "r60,1.0,inf,up\nr61,1.0,1.0,\nr62,?\n")
     result = run("evaluate", data, *PLAIN, "--models", "lcc")
     title = " ".join(result.stdout.partition("┏")[0].split())
     assert title.endswith(

@@ -25,7 +25,7 @@ def test_predictions_are_the_models(tmp_path: Path, kept: Path) -> None:
 
 def test_what_is_not_predicted_is_told(tmp_path: Path, kept: Path, data: Path) -> None:
     bad_file = tmp_path / "bad.csv"
-    bad_file.write_text(data.read_text() + "r400,1.0\nr401,1.0,red,up\n")
+    bad_file.write_text(data.read_text() + "r400,1.0\nr401,1.0,inf,up\n")
     result = run("predict", kept, bad_file, "--label", "y")
     assert result.exit_code == 0
     first, bad, count = result.stderr.splitlines()
@@ -35,7 +35,7 @@ def test_what_is_not_predicted_is_told(tmp_path: Path, kept: Path, data: Path) -
     )
     assert bad == (
         "stream-llsvm: 1 values could not be read (b: 1); the first field that could not be read: "
-        f"{bad_file}:403: not a number: 'b': 'red'"
+        f"{bad_file}:403: infinite value: 'b': 'inf'"
     )
     assert count.startswith("401 predicted, 1 rejected, ")
 
