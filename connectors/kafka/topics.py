@@ -93,16 +93,7 @@ log = logging.getLogger("stream_llsvm.kafka")
 
 
 def make_topic(settings: Settings, topic: str) -> None:
-    """Make the topic, with the broker's usual number of partitions, unless it is there.
-
-    Parameters
-    ----------
-    settings
-        How to reach the brokers.
-    topic
-        Its name.
-
-    """
+    """Make the topic, with the broker's usual number of partitions, unless it is there."""
     from kafka import KafkaAdminClient
     from kafka.errors import KafkaError, TopicAlreadyExistsError
 

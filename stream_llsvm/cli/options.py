@@ -197,14 +197,7 @@ def flags_of_pipeline() -> dict[str, Key]:
 
 
 def with_flags(flags: Mapping[str, Key]) -> Callable[[Command], Command]:
-    """Give a command these flags; it takes their values as ``**given``, by their names.
-
-    Parameters
-    ----------
-    flags
-        The flags, as in ``--max-batch``, and what each means.
-
-    """
+    """Give a command these flags; it takes their values as ``**given``, by their names."""
 
     def decorated(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -220,16 +213,7 @@ def with_flags(flags: Mapping[str, Key]) -> Callable[[Command], Command]:
 
 
 def columns(names: Collection[str] = FILE_COLUMNS, **helps: str) -> dict[str, Key]:
-    """Return the flags that say how a file is read.
-
-    Parameters
-    ----------
-    names
-        The keys of ``[source]`` that a command takes.
-    **helps
-        What a key means to this command, if something else.
-
-    """
+    """Return the flags of these keys of ``[source]``, some with what they mean to a command."""
     return {
         key.flag: key._replace(help=helps.get(name, key.help))
         for name, key in SECTIONS["source"].items()
