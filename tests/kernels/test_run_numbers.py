@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from stream_llsvm import LLSVMRegressor, PegasosRegressor
-from stream_llsvm.kernels.plan import CHUNK
+from stream_llsvm.kernels.plan import MODEL_ROW
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.run_numbers import FARTHEST
 from tests.learners.number_support import BOTH, everything, small
@@ -89,7 +89,7 @@ def test_more_rows_than_a_chunk_are_learned_as_one_by_one(kind: Any) -> None:
         one.learn_one(record, target)
     assert many.test_then_learn(X, y).tolist() == told
     assert everything(one) == everything(many)
-    assert 1 < many._state.plan[0, CHUNK] < 700
+    assert 1 < many._state.plan[0, MODEL_ROW.chunk] < 700
     assert many.predict_many(X).tolist() == [
         one.predict_one(dict(enumerate(row))) for row in X.tolist()
     ]
