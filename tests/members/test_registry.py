@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.kernels.sections import own_sizes, sections_of
+from stream_llsvm.members.base import Member
 from stream_llsvm.members.registry import KINDS
 
 
@@ -33,3 +36,12 @@ def test_the_plan_gets_what_the_state_names(name: str) -> None:
 def test_the_committees_help_lists_each_kind(name: str) -> None:
     kind = KINDS[name]
     assert f'"{name}" ({kind.size:,} {kind.counts})' in (CommitteeClassifier.__doc__ or "")
+
+
+def test_a_kind_that_forgets_a_method_cannot_be_made() -> None:
+    class Unfinished(Member):
+        name = "unfinished"
+
+    make: Any = Unfinished
+    with pytest.raises(TypeError, match=r"abstract methods.*carry.*parts.*sound"):
+        make()
