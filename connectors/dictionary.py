@@ -59,7 +59,7 @@ class Dictionary:
         box = self._boxes.get(text)
         if box is None:
             box = self._boxes[text] = boxed_name(text)
-            self._keep([unboxed(box)[1]], [text])
+            self._keep([unboxed(box)[1]], [str(text)])  # and no longer marked as a name
         return box
 
     def _keep(self, codes: list[int], texts: list[str]) -> None:

@@ -1,9 +1,9 @@
 """Plain values as bytes, and back, each with its type and its bits.
 
-None, bool, int, float, str, bytes, list, tuple, dict, numpy scalars, and numpy arrays of booleans
-and numbers; the bytes are msgpack. Unpacking runs no code from them: every kind of value is rebuilt
-from a fixed list. Memory grows only with values that are present, at most by about a hundred bytes
-for each byte.
+None, bool, int, float, str, `Name`, bytes, list, tuple, dict, numpy scalars, and numpy arrays of
+booleans and numbers; the bytes are msgpack. Unpacking runs no code from them: every kind of value
+is rebuilt from a fixed list. Memory grows only with values that are present, at most by about a
+hundred bytes for each byte.
 """
 
 import math
@@ -14,10 +14,12 @@ from typing import NoReturn
 import msgpack
 import numpy as np
 
+from stream_llsvm.records.texts import Name
+
 MAX_DEPTH = 64  # containers inside containers
 
 # What msgpack cannot say by itself travels under these extension codes.
-_TUPLE, _BIG_INT, _ARRAY, _SCALAR, _NUMPY_STR, _NUMPY_BYTES = range(1, 7)
+_TUPLE, _BIG_INT, _ARRAY, _SCALAR, _NUMPY_STR, _NUMPY_BYTES, _NAME = range(1, 8)
 _TUPLE_MARK = b"\xc7\x00\x01"  # an empty extension: first item of an array that is a tuple
 _PLAIN = frozenset({type(None), bool, float, str, bytes})
 _CONTAINERS = frozenset({dict, list, tuple})
@@ -66,6 +68,8 @@ def _pack(packer: msgpack.Packer, value: object, where: tuple[object, ...]) -> N
             _pack(packer, item, (*where, position))
     elif isinstance(value, np.str_) and kind is np.str_:
         packer.pack_ext_type(_NUMPY_STR, value.encode("utf-8", "surrogatepass"))
+    elif isinstance(value, Name):
+        packer.pack_ext_type(_NAME, value.encode("utf-8", "surrogatepass"))
     elif isinstance(value, np.bytes_) and kind is np.bytes_:
         packer.pack_ext_type(_NUMPY_BYTES, bytes(value))
     elif isinstance(value, np.generic | np.ndarray) and kind in (np.ndarray, value.dtype.type):
@@ -155,6 +159,8 @@ def _unpack_extension(code: int, data: bytes) -> object:
         return int.from_bytes(data, "big", signed=True)
     if code == _NUMPY_STR:
         return np.str_(data.decode("utf-8", "surrogatepass"))
+    if code == _NAME:
+        return Name(data.decode("utf-8", "surrogatepass"))
     if code == _NUMPY_BYTES:
         return np.bytes_(data)
     if code not in (_ARRAY, _SCALAR):

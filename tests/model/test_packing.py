@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.model.packing import MAX_DEPTH, pack, unpack
+from stream_llsvm.records.texts import Name
 from tests.packed import TEXT, VALUES, same
 
 
@@ -43,6 +44,8 @@ class TestRoundTrip:
             {(): [], None: {}, False: (), 2.5: 0, b"k": 1, (1, ("a",)): 2},
             np.float16(-0.0),
             np.str_("z\0"),
+            Name("007"),
+            {Name("7"): (Name("\ud800"), "7")},
             np.bytes_(b"z\0"),
             np.array(3.0),
             np.zeros((3, 0, 2), np.int8),
