@@ -16,6 +16,7 @@ from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.connectors.base import Batch, DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.connectors.keys import Key
 from stream_llsvm.connectors.registry import FIELDS, Connector, connector_of
+from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
@@ -146,6 +147,8 @@ class Contents(NamedTuple):
         How many of the records have no label.
     labels
         Which labels occur.
+    census
+        What the columns were taken for.
 
     """
 
@@ -155,6 +158,7 @@ class Contents(NamedTuple):
     bad_fields: Counter[str]
     unlabelled: int
     labels: set[Any]
+    census: Census
 
     def what_is_missing(self) -> str:
         """Say why nothing can be learned from it; empty if something can."""
@@ -199,12 +203,13 @@ def batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Bat
 def look_through(options: Mapping[str, Any], max_records: int | None) -> Contents:
     """Return what there is to know of a file before learners can be run through it."""
     records = rejected = unlabelled = 0
-    labels, first, bad_fields = set[Any](), "", Counter[str]()
+    labels, first, bad_fields, census = set[Any](), "", Counter[str](), Census()
     for address in options["from"]:
         check_columns(address, options)
     try:
         for batch in batches(options, max_records):
             records += len(batch)
+            census.take(batch)
             rejected += len(batch.rejected)
             bad_fields.update(one.field for one in batch.bad_fields)
             unlabelled += batch.labels.count(None)
@@ -214,4 +219,4 @@ def look_through(options: Mapping[str, Any], max_records: int | None) -> Content
                 first = f"{one.reason}, {one.detail}{not_utf8(one.reason)}"
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    return Contents(records, rejected, first, bad_fields, unlabelled, labels - {None})
+    return Contents(records, rejected, first, bad_fields, unlabelled, labels - {None}, census)

@@ -81,6 +81,7 @@ def evaluate(
 
     from stream_llsvm.cli.build import look_through
     from stream_llsvm.cli.checks import check_apart, check_can_write, has_own_labels
+    from stream_llsvm.cli.columns import lines
     from stream_llsvm.cli.terminal import print_json, print_models
     from stream_llsvm.connectors.base import SourceError
 
@@ -112,10 +113,15 @@ def evaluate(
         "records": contents.records,
         "rejected": contents.rejected,
         "bad_fields": dict(contents.bad_fields),
+        "columns": contents.census.report(),
     }
     if as_json:
         print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
     elif rows:  # none if it was interrupted at once
+        said = options.get("fields", {}).items()
+        ignored = [*options.get("ignore", []), *(name for name, kind in said if kind == "ignore")]
+        for text in lines(contents.census.fields(), ignored):
+            print(text)
         print_models(f"{data}: {contents.summary()}", rows)
     _warn_of_the_majority(rows)
     if report is not None and code == 0:  # last: whatever becomes of it, the scores are told
@@ -214,11 +220,12 @@ def _warm(entrant: Entrant, labels: Labels) -> None:
 
 def _warn(contents: Contents) -> None:
     """Say on stderr what looks as if it was not meant."""
+    from stream_llsvm.cli.columns import doubts
     from stream_llsvm.cli.log import doubted
 
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
-    if doubt is not None:
-        print(f"stream-llsvm: {doubt}", file=sys.stderr, flush=True)
+    for text in [*([] if doubt is None else [doubt]), *doubts(contents.census.fields())]:
+        print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
 
 
 def _warn_of_the_majority(rows: list[dict[str, Any]]) -> None:

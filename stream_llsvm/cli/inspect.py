@@ -11,6 +11,7 @@ from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
 from stream_llsvm.cli.options import JSON, SAVED, TRUST
 
 if TYPE_CHECKING:
+    from stream_llsvm.engine.census import Census
     from stream_llsvm.learners.base import LocalClassifier
 
 EXAMPLE = "stream-llsvm inspect checkpoints/"
@@ -41,6 +42,7 @@ def inspect(name: str, *, as_json: bool, trust_pickle: bool = False) -> int:
 
 def described(saved: Saved) -> list[str]:
     """Return a few lines."""
+    from stream_llsvm.cli import columns
     from stream_llsvm.learners.pipeline import learner_in
 
     model, kept = saved.own, saved.checkpoint
@@ -60,8 +62,18 @@ def described(saved: Saved) -> list[str]:
         lines.append(f"features  {len(model.features):,}: {listed(model.features)}")
         lines.append(f"labels    {len(model.classes):,}: {listed(model.classes)}")
     if kept is not None:
+        lines += columns.lines(_census(kept).fields())
         lines += _progress(kept)
     return lines + ([] if model is None else _members(model))
+
+
+def _census(kept: dict[str, Any]) -> Census:
+    """Return what the columns of a run were taken for; an older version did not count it."""
+    from stream_llsvm.engine.census import Census
+
+    census = Census()
+    census.restore(kept.get("fields", {}))
+    return census
 
 
 def _written(saved: Saved) -> datetime:
@@ -175,6 +187,7 @@ def _everything(saved: Saved) -> dict[str, Any]:
         late = kept["late"]
         found |= {
             "position": kept["position"],
+            "columns": _census(kept).report(),
             "counts": kept["progress"]["counts"],
             "seconds": kept["progress"].get("seconds"),
             "rejected": kept["rejected"],

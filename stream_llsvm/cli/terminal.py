@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, Self, TextIO
 from rich.console import Console
 from rich.table import Table
 
+from stream_llsvm.cli.columns import lines
 from stream_llsvm.cli.log import MOST_FIELDS, say
+from stream_llsvm.engine.census import Taken
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.scores import SCORES, main_scores
 from stream_llsvm.engine.watchers import Watcher
@@ -140,6 +142,9 @@ def print_json(report: dict[str, Any], out: TextIO | None = None) -> None:
 def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) -> None:
     """Print what became of a run, to standard output unless told otherwise."""
     console = Console(file=out, highlight=False)
+    taken = {n: Taken(c["counts"], c["distinct"]) for n, c in report.get("columns", {}).items()}
+    for line in lines(taken):
+        console.print(line, soft_wrap=True, markup=False)
     drawn = Table(show_header=bool(report["scores"]), title_justify="left")
     drawn.add_column("")
     drawn.add_column("all", justify="right")

@@ -24,6 +24,7 @@ from stream_llsvm.connectors.base import (
     Verbatim,
     seekable,
 )
+from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
@@ -125,6 +126,7 @@ class Engine:
         )
         self._clock = clock
         self.progress = Progress(window, _detector(detector))
+        self.census = Census()
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.max_batch = checkpoints, max_batch
@@ -242,6 +244,7 @@ class Engine:
         self.rejects.take(batch.rejected, batch.bad_fields)
         self.rejects.deletes += batch.deletes
         if len(batch) > 0:
+            self.census.take(batch)
             begin = time.perf_counter()
             answers = self.learner.take(batch)
             seconds = time.perf_counter() - begin
@@ -296,6 +299,7 @@ class Engine:
             "rejected": dict(rejects.counts),
             "bad_fields": dict(rejects.bad_fields),
             "deletes": rejects.deletes,
+            "columns": self.census.report(),
         }
         lost = None if self.lost is None else self.lost._asdict()
         return self.progress.report() | bad | late | {"lost": lost}

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekable, transactional
+from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
@@ -43,6 +44,7 @@ class Contents(NamedTuple):
     progress: dict[str, Any]
     rejected: dict[str, int]
     bad_fields: dict[str, int]
+    fields: dict[str, Any]
     deletes: int
     late_position: Position | None
     waiting: dict[str, Any] | None
@@ -62,6 +64,8 @@ def contents_of(
     late = None if payload["late"] is None else part(payload, "late", dict)
     if late is not None:
         Waiting().restore(part(late, "waiting", dict))
+    fields = part({"fields": {}, **payload}, "fields", dict)
+    Census().restore(fields)
     progress = part(payload, "progress", dict)
     Progress(1, None).restore(progress)
     written = part(payload, "written", list)
@@ -73,6 +77,7 @@ def contents_of(
         progress,
         counter(payload, "rejected"),
         counter({"bad_fields": {}, **payload}, "bad_fields"),  # older ones have none
+        fields,
         count({"deletes": 0, **payload}, "deletes"),
         None if late is None else _position(late),
         None if late is None else late["waiting"],
@@ -110,6 +115,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.rejects.counts.update(contents.rejected)
     engine.rejects.bad_fields.update(contents.bad_fields)
     engine.rejects.deletes = contents.deletes
+    engine.census.restore(contents.fields)
     engine.position = contents.position
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime

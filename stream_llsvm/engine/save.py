@@ -32,6 +32,7 @@ def saved(engine: Engine) -> dict[str, Any]:
         "progress": engine.progress.payload(),
         "rejected": dict(engine.rejects.counts),
         "bad_fields": dict(engine.rejects.bad_fields),
+        "fields": engine.census.payload(),
         "deletes": engine.rejects.deletes,
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),

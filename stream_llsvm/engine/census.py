@@ -1,0 +1,190 @@
+"""What the fields of a stream were taken for: how many numbers, names, times and texts each had.
+
+It is counted of the first records and of a share of the later ones, so that it costs next to
+nothing, and in bounded memory: beyond a number of fields they are counted together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isnan, log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.validation import MOST, counter, part, require
+from stream_llsvm.kernels.boxes import CONTENT, FIRST_BOX, KIND_BITS, KIND_SHIFT, NAME, TIME
+from stream_llsvm.records.boxes import name_code, unboxed
+
+#: What a value may be taken for; a text is one of three words or more, or a list.
+KINDS = ("number", "name", "time", "text", "missing")
+_NUMBER, _NAME, _TIME, _TEXT, _MISSING = range(len(KINDS))
+_MOST_FIELDS = 1_000
+_ALL_OF_FIRST = 20_000  # records; of later batches one in so many is counted
+_ONE_IN = 16
+_SHOWN = 60  # characters of an example
+_PLACES = 2**14  # to count distinct names with
+
+
+class Taken(NamedTuple):
+    """What a field was taken for, in how many of the records that were looked at.
+
+    ``distinct`` is how many names it had, about; 0 if none. ``example`` is the first of them.
+    """
+
+    counts: dict[str, int]
+    distinct: int = 0
+    example: str = ""
+
+    @property
+    def usual(self) -> str:
+        """What it is in most records; ``missing`` if it never had a value."""
+        said = {kind: n for kind, n in self.counts.items() if kind != "missing"}
+        return max(said, key=said.__getitem__, default="missing")
+
+
+class _Field:
+    """One field's counts; distinct names by the places that their codes take in a table."""
+
+    __slots__ = ("counts", "example", "places")
+
+    def __init__(self) -> None:
+        self.example = ""
+        self.counts = np.zeros(len(KINDS), dtype=np.int64)
+        self.places: NDArray[np.bool_] | None = None
+
+    def note(self, codes: NDArray[np.int64], first: str) -> None:
+        if self.places is None:
+            self.places = np.zeros(_PLACES, dtype=np.bool_)
+            self.example = first[:_SHOWN]
+        self.places[codes % _PLACES] = True
+
+    @property
+    def distinct(self) -> int:
+        """How many codes there were, by how many places are free (linear counting)."""
+        if self.places is None:
+            return 0
+        free = max(1, _PLACES - int(np.count_nonzero(self.places)))
+        return round(_PLACES * log(_PLACES / free))
+
+
+class Census:
+    """Counts what the fields of a stream are.
+
+    Examples
+    --------
+    >>> from stream_llsvm.connectors import message_codec
+    >>> census = Census()
+    >>> raws = [b'{"a": 1, "city": "Oslo"}', b'{"a": 2, "city": "Rome"}']
+    >>> census.take(message_codec().decode(raws, list("xy"), {}))
+    >>> {name: (taken.usual, taken.distinct) for name, taken in census.fields().items()}
+    {'a': ('number', 0), 'city': ('name', 2)}
+
+    """
+
+    def __init__(self) -> None:
+        self._fields: dict[str, _Field] = {}
+        self._seen = self._batches = 0
+
+    def take(self, batch: Batch) -> None:
+        """Count a batch, or pass over it if there were many already."""
+        self._batches += 1
+        if self._seen >= _ALL_OF_FIRST and self._batches % _ONE_IN:
+            return
+        self._seen += len(batch)
+        if batch.names is not None and batch.values is not None:
+            self._take_rows(batch.names, batch.values, batch.texts)
+        else:
+            for record in batch.records or []:
+                self._take_record(record)
+
+    def _field(self, name: str) -> _Field | None:
+        found = self._fields.get(name)
+        if found is None and len(self._fields) < _MOST_FIELDS:
+            found = self._fields[name] = _Field()
+        return found
+
+    def _take_rows(
+        self, names: tuple[str, ...], values: NDArray[np.float64], texts: Mapping[int, str]
+    ) -> None:
+        for name, column in zip(names, values.T, strict=True):
+            field = self._field(name)
+            if field is None:
+                continue
+            numbers = int(np.count_nonzero(column == column))  # noqa: PLR0124  not NaN
+            field.counts[_NUMBER] += numbers
+            if numbers == len(column):
+                continue
+            bits = np.ascontiguousarray(column).view(np.int64)
+            boxes = bits[bits >= FIRST_BOX]
+            kinds = boxes >> KIND_SHIFT & KIND_BITS
+            codes = boxes[kinds == NAME] & CONTENT
+            field.counts[_NAME] += len(codes)
+            field.counts[_TIME] += np.count_nonzero(kinds == TIME)
+            field.counts[_MISSING] += len(column) - numbers - len(boxes)
+            if len(codes):
+                field.note(codes, texts.get(int(codes[0]), ""))
+
+    def _take_record(self, record: Mapping[str, Any]) -> None:
+        for name, value in record.items():
+            field = self._field(name)
+            if field is None:
+                continue
+            if isinstance(value, str):
+                field.counts[_NAME] += 1
+                field.note(np.array([name_code(value)]), str(value))
+            elif isinstance(value, tuple | list):
+                field.counts[_TEXT] += 1
+            elif value is None or (isinstance(value, float) and isnan(value)):
+                is_time = value is not None and unboxed(value)[0] == TIME
+                field.counts[_TIME if is_time else _MISSING] += 1
+            else:
+                field.counts[_NUMBER] += 1
+
+    def fields(self) -> dict[str, Taken]:
+        """Return what each field was taken for."""
+        return {
+            name: Taken(
+                {kind: int(n) for kind, n in zip(KINDS, field.counts, strict=True) if n},
+                field.distinct,
+                field.example,
+            )
+            for name, field in self._fields.items()
+        }
+
+    def report(self) -> dict[str, dict[str, Any]]:
+        """Return the same as plain values, to be shown."""
+        return {
+            name: {"kind": taken.usual, "counts": taken.counts, "distinct": taken.distinct}
+            for name, taken in self.fields().items()
+        }
+
+    def payload(self) -> dict[str, Any]:
+        """Return everything, as plain values."""
+        return {
+            name: {
+                "counts": dict(zip(KINDS, field.counts.tolist(), strict=True)),
+                "example": field.example,
+                "places": None if field.places is None else np.packbits(field.places),
+            }
+            for name, field in self._fields.items()
+        }
+
+    def restore(self, payload: Mapping[str, Any]) -> None:
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit."""
+        require(len(payload) <= _MOST_FIELDS and all(type(n) is str for n in payload), "fields")
+        found = {}
+        for name, kept in payload.items():
+            require(type(kept) is dict, "fields")
+            counts = counter(kept, "counts", KINDS)
+            field = found[name] = _Field()
+            field.counts[:] = [counts.get(kind, 0) for kind in KINDS]
+            field.example = part(kept, "example", str)
+            places = part(kept, "places", np.ndarray, type(None))
+            if places is not None:
+                require(places.dtype == np.uint8 and places.shape == (_PLACES // 8,), "fields")
+                field.places = np.unpackbits(places).astype(np.bool_)
+        self._fields = found
+        self._seen = min(MOST, max((int(f.counts.sum()) for f in found.values()), default=0))

@@ -1,0 +1,82 @@
+"""What columns were taken for, as people are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stream_llsvm.cli.columns import doubts, lines
+from stream_llsvm.engine.census import Taken
+from tests.cli.support import run, told
+
+SMALL = ["--model", "llsvm", "--option", "n_anchors=9", "--option", "n_neighbors=4"]
+
+
+def shop(path: Path, n: int = 120) -> Path:
+    path.write_text(
+        "id,user,country,price,when,note,y\n"
+        + "".join(
+            f"r{i},u{i % 40},{'DE' if i % 3 else 'FR'},{i / 7:.2f},2026-01-{i % 28 + 1:02}T10:00,"
+            f"{'free' if i % 9 else 'call me now'},{'up' if i % 2 else 'down'}\n"
+            for i in range(n)
+        )
+    )
+    return path
+
+
+def test_a_file_with_text_is_evaluated_as_it_is(tmp_path: Path) -> None:
+    data = shop(tmp_path / "shop.csv")
+    result = run("evaluate", data, "--label", "y", "--models", "lcc", "--ignore", "note")
+    assert result.exit_code == 0, result.output
+    above = result.stdout.partition("┏")[0].splitlines()
+    assert above[:4] == [
+        "numbers   price",
+        "names     id (120), user (40), country (2)",
+        "times     when",
+        "ignored   note",
+    ]
+    assert "column 'id' has another name in each record, which says nothing: --ignore id" in (
+        result.stderr
+    )
+    report = told("evaluate", data, "--label", "y", "--models", "lcc", "--field", "user=ignore")
+    assert report["columns"]["note"]["counts"] == {"name": 106, "text": 14}
+    assert "user" not in report["columns"]
+
+
+def test_a_run_tells_of_its_columns_and_so_does_inspect(tmp_path: Path) -> None:
+    data, kept = shop(tmp_path / "shop.csv"), tmp_path / "kept"
+    wanted = "names     user (40), country (2), note (2)"
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(
+        f'[source]\nfrom = "{data}"\nlabel = "y"\n[fields]\nid = "ignore"\nnote = "name"\n'
+        f'[checkpoints]\nfolder = "{kept}"\n[model]\nclass = "llsvm"\nn_anchors = 9\n'
+        "n_neighbors = 4\n"
+    )
+    result = run("run", pipeline)
+    assert result.exit_code == 0, result.output
+    assert wanted in result.stdout.splitlines()
+    assert wanted in run("inspect", kept).stdout.splitlines()
+    columns = told("inspect", kept)["columns"]
+    assert columns["when"] == {"kind": "time", "counts": {"time": 120}, "distinct": 0}
+
+
+def test_kinds_that_mix_and_many_columns() -> None:
+    fields = {f"f{i}": Taken({"number": 9}) for i in range(50)}
+    fields["zip"] = Taken({"number": 60, "name": 30, "missing": 900}, 12)
+    shown = lines(fields | {"empty": Taken({"missing": 3})})
+    assert shown[0].startswith("numbers   f0, f1, ") and shown[-1] == "empty     empty"
+    assert "and 27 more" in shown[-2]
+    assert lines({"zip": fields["zip"]}) == ["numbers   zip (33% names)"]
+    assert all(len(line) <= 96 for line in shown)
+
+
+def test_what_may_not_have_been_meant() -> None:
+    fields = {
+        "price": Taken({"name": 100}, 90, "1,5"),
+        "id": Taken({"name": 100}, 99, "r1"),
+        "few": Taken({"name": 9}, 9, "r1"),
+        "city": Taken({"name": 100}, 7, "Oslo"),
+    }
+    assert list(doubts(fields)) == [
+        "column 'price' holds names such as '1,5': if they are numbers, --decimal ,",
+        "column 'id' has another name in each record, which says nothing: --ignore id",
+    ]
