@@ -16,11 +16,13 @@ from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.connectors.base import Batch, DeadLetters, Sink, SinkError, Source, SourceError
 from stream_llsvm.connectors.keys import Key
 from stream_llsvm.connectors.registry import FIELDS, Connector, connector_of
+from stream_llsvm.connectors.values import Values
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.task import CLASSIFICATION, Task, with_numbers
 from stream_llsvm.model.file import ModelFileError
 
 _Made = TypeVar("_Made")
@@ -79,6 +81,11 @@ def make_model(settings: Settings) -> Any:
     return models.make(given.get("class", models.USUAL), options)
 
 
+def label_values(given: Mapping[str, Any]) -> Values:
+    """Return how a section's labels are read if they are numbers: as its features are."""
+    return Values(**{name: given[name] for name in ("missing", "decimal") if name in given})
+
+
 def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
@@ -103,7 +110,9 @@ def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engi
             how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
-        engine = Engine(source, model, sink=sink, **how)
+        # Labels that come later are read as their own section says.
+        numbers = label_values(settings["source"] if late is None else late)
+        engine = Engine(source, model, sink=sink, numbers=numbers, **how)
     except _UNFIT as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:
@@ -146,9 +155,11 @@ class Contents(NamedTuple):
     unlabelled
         How many of the records have no label.
     labels
-        Which labels occur.
+        Which labels occur; of numbers the lowest and the highest.
     census
         What the columns were taken for.
+    task
+        Whether they are classes or numbers.
 
     """
 
@@ -159,6 +170,7 @@ class Contents(NamedTuple):
     unlabelled: int
     labels: set[Any]
     census: Census
+    task: Task
 
     def what_is_missing(self) -> str:
         """Say why nothing can be learned from it; empty if something can."""
@@ -170,12 +182,17 @@ class Contents(NamedTuple):
         """Say how much there is of what, on one line."""
         told = [
             _several(self.records, "record"),
-            _several(len(self.labels), "class", "classes"),
+            self._told_labels(),
             f"{self.unlabelled:,} without a label" if self.unlabelled else "",
             self._told_rejected() if self.rejected else "",
             bad_fields_of(self.bad_fields),
         ]
         return ", ".join(part for part in told if part)
+
+    def _told_labels(self) -> str:
+        if self.task == CLASSIFICATION:
+            return _several(len(self.labels), "class", "classes")
+        return f"labels from {min(self.labels):,.5g} to {max(self.labels):,.5g}"
 
     def _told_rejected(self) -> str:
         return f"{self.rejected:,} cannot be read (the first: {self.first_rejected})"
@@ -200,23 +217,28 @@ def batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Bat
         source.close()
 
 
-def look_through(options: Mapping[str, Any], max_records: int | None) -> Contents:
+def look_through(options: Mapping[str, Any], max_records: int | None, task: Task) -> Contents:
     """Return what there is to know of a file before learners can be run through it."""
     records = rejected = unlabelled = 0
     labels, first, bad_fields, census = set[Any](), "", Counter[str](), Census()
+    values = label_values(options)
     for address in options["from"]:
         check_columns(address, options)
     try:
-        for batch in batches(options, max_records):
+        for read in batches(options, max_records):
+            batch = read if task == CLASSIFICATION else with_numbers(read, values)
             records += len(batch)
             census.take(batch)
             rejected += len(batch.rejected)
             bad_fields.update(one.field for one in batch.bad_fields)
             unlabelled += batch.labels.count(None)
             labels.update(batch.labels)
+            if task != CLASSIFICATION and len(labels) > 1:  # there may be as many as records
+                labels = {f(one for one in labels if one is not None) for f in (min, max)}
             if batch.rejected and not first:
                 one = batch.rejected[0]
                 first = f"{one.reason}, {one.detail}{not_utf8(one.reason)}"
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    return Contents(records, rejected, first, bad_fields, unlabelled, labels - {None}, census)
+    labels -= {None}
+    return Contents(records, rejected, first, bad_fields, unlabelled, labels, census, task)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.models import PEERS, Entrant, Labels, chosen, short_names
+from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, Labels, chosen, short_names
 from stream_llsvm.cli.options import (
     DATA,
     FILE_COLUMNS,
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from stream_llsvm.cli.build import Contents
+    from stream_llsvm.engine.task import Task
 
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
-_NAIVE = ("majority", "nochange")
+_NAIVE = ("majority", "nochange", "mean")
 
 
 @with_flags(columns(FILE_COLUMNS - {"key"}))
@@ -40,8 +41,8 @@ def command(
         str,
         Option(
             metavar="MODELS",
-            help=f"With commas between: {', '.join(short_names())}; or all.",
-            autocompletion=completing(lambda: [*short_names(), "all"], several=True),
+            help=f"With commas between: {', '.join(short_names())}; {', '.join(SEVERAL)}.",
+            autocompletion=completing(lambda: [*short_names(), *SEVERAL], several=True),
         ),
     ] = "committee",
     against: Annotated[
@@ -84,6 +85,8 @@ def evaluate(
     from stream_llsvm.cli.columns import lines
     from stream_llsvm.cli.terminal import print_json, print_models
     from stream_llsvm.connectors.base import SourceError
+    from stream_llsvm.engine.scores import headline
+    from stream_llsvm.engine.task import CLASSIFICATION
 
     if data == "-":
         raise MistakeError("evaluate reads its records several times: name a file, not -")
@@ -93,7 +96,8 @@ def evaluate(
     options = dict(given) | {"from": [data]}
     if "label" not in options and not has_own_labels(data, given):
         raise MistakeError("say which column is the label: --label name")
-    contents, rows, code = look_through(options, max_records), list[dict[str, Any]](), 0
+    task, rows, code = entrants[0].task, list[dict[str, Any]](), 0
+    contents, leading = look_through(options, max_records, task), headline(task)
     if missing := contents.what_is_missing():
         raise MistakeError(f"{data}: {missing}")
     _warn(contents)
@@ -101,29 +105,31 @@ def evaluate(
     try:
         with raising_interrupts(), _progress_bar(console) as bar:
             for entrant in entrants:
-                task = bar.add_task(entrant.name, total=contents.records, rate="")
-                rows.append(_scored(entrant, options, contents, max_records, bar, task))
+                line = bar.add_task(entrant.name, total=contents.records, rate="")
+                rows.append(_scored(entrant, options, contents, max_records, bar, line))
                 if not console.is_terminal:
-                    console.print(f"{entrant.name}: accuracy {rows[-1]['accuracy']:.2%}")
+                    told = leading.text(rows[-1][leading.name])
+                    console.print(f"{entrant.name}: {leading.title} {told}")
     except KeyboardInterrupt:
         code = INTERRUPTED
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
-    told = {
+    counts = {
         "records": contents.records,
         "rejected": contents.rejected,
         "bad_fields": dict(contents.bad_fields),
         "columns": contents.census.report(),
     }
     if as_json:
-        print_json({"data": data, **told, "classes": len(contents.labels), "models": rows})
+        classes = {"classes": len(contents.labels)} if task == CLASSIFICATION else {}
+        print_json({"data": data, **counts, "task": task, **classes, "models": rows})
     elif rows:  # none if it was interrupted at once
         said = options.get("fields", {}).items()
         ignored = [*options.get("ignore", []), *(name for name, kind in said if kind == "ignore")]
         for text in lines(contents.census.fields(), ignored):
             print(text)
-        print_models(f"{data}: {contents.summary()}", rows)
-    _warn_of_the_majority(rows)
+        print_models(f"{data}: {contents.summary()}", rows, task)
+    _warn_of_the_baseline(rows, task)
     if report is not None and code == 0:  # last: whatever becomes of it, the scores are told
         _report(report, options, entrants[0], contents, max_records, rows)
     return code
@@ -177,31 +183,32 @@ def _scored(
     contents: Contents,
     max_records: int | None,
     bar: Progress,
-    task: TaskID,
+    line: TaskID,
 ) -> dict[str, Any]:
     """Run one learner through the file; the clock is on the learner alone."""
-    from stream_llsvm.cli.build import batches
+    from stream_llsvm.cli.build import batches, label_values
     from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.progress import Progress as Scored
-    from stream_llsvm.engine.scores import main_scores
+    from stream_llsvm.engine.scores import baselines, main_scores
 
     _warm(entrant, contents.labels)
-    learner, scored = Learner(entrant.make(contents.labels)), Scored(1_000, None)
+    learner = Learner(entrant.make(contents.labels), values=label_values(options))
+    scored = Scored(1_000, None, learner.task)
     seconds, done, refused = 0.0, 0, 0
-    for batch in batches(options, max_records):
+    for read in batches(options, max_records):
+        batch = learner.readable(read)
         begin = perf_counter()
         answers = learner.take(batch)
         seconds += perf_counter() - begin
         scored.score(batch.labels, answers)
         done += len(batch)
         refused += len(answers.refused)
-        bar.update(task, completed=done, rate=f"{done / max(seconds, 1e-9):,.0f}/s")
-    report = scored.scores.report(len(scored.classes))
-    means = report.get("cumulative", {})
+        bar.update(line, completed=done, rate=f"{done / max(seconds, 1e-9):,.0f}/s")
+    means = scored.scores.report().get("cumulative", {})
+    told = [*main_scores(learner.task), baselines(learner.task)[0]]
     return {
         "model": entrant.name,
-        **{score.name: means.get(score.name, 0.0) for score in main_scores()},
-        "majority": means.get("majority", 0.0),
+        **{score.name: means.get(score.name, 0.0) for score in told},
         "us_per_record": 1e6 * seconds / max(done, 1),
         "refused": refused,
     }
@@ -228,13 +235,22 @@ def _warn(contents: Contents) -> None:
         print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
 
 
-def _warn_of_the_majority(rows: list[dict[str, Any]]) -> None:
-    """Say on stderr if no model is better than one that always answers the commonest class."""
+def _warn_of_the_baseline(rows: list[dict[str, Any]], task: Task) -> None:
+    """Say on stderr if no model is better than one that looks at no feature."""
+    from stream_llsvm.engine.scores import baselines, headline
+
+    score, naive = headline(task), baselines(task)[0]
+    sign = -1 if score.less else 1
     ours = [row for row in rows if row["model"] not in _NAIVE]
-    if ours and all(row["accuracy"] <= row["majority"] for row in ours):
+    if ours and all(sign * row[score.name] <= sign * row[naive.name] for row in ours):
+        what = (
+            "answering the commonest class" if score.percent else "telling the mean of the labels"
+        )
+        told = naive.text(ours[0][naive.name])
+        told = f"{told} right" if score.percent else f"{score.title} {told}"
         print(
-            "stream-llsvm: no model is better than always answering the commonest class so far "
-            f"({ours[0]['majority']:.2%} right): the features may say nothing about the label",
+            f"stream-llsvm: no model is better than always {what} so far ({told}): the features "
+            "may say nothing about the label",
             file=sys.stderr,
             flush=True,
         )

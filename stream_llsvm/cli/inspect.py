@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +13,8 @@ from stream_llsvm.cli.options import JSON, SAVED, TRUST
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.census import Census
-    from stream_llsvm.learners.base import LocalClassifier
+    from stream_llsvm.engine.progress import Progress
+    from stream_llsvm.model.explain import MemberReport
 
 EXAMPLE = "stream-llsvm inspect checkpoints/"
 
@@ -60,10 +62,11 @@ def described(saved: Saved) -> list[str]:
     lines += textwrap.wrap(made, _WIDTH, subsequent_indent="  ", max_lines=4, placeholder=" ...")
     if model is not None:
         lines.append(f"features  {len(model.features):,}: {listed(model.features)}")
-        lines.append(f"labels    {len(model.classes):,}: {listed(model.classes)}")
+        if (classes := _classes(model)) is not None:
+            lines.append(f"labels    {len(classes):,}: {listed(classes)}")
     if kept is not None:
         lines += columns.lines(_census(kept).fields())
-        lines += _progress(kept)
+        lines += _progress(kept, scored(saved))
     return lines + ([] if model is None else _members(model))
 
 
@@ -106,8 +109,26 @@ def _duration(seconds: float) -> str:
     return " ".join(parts[:2])
 
 
-def _progress(kept: dict[str, Any]) -> list[str]:
-    from stream_llsvm.engine.scores import SCORE, Scores, main_scores
+def _classes(model: Any) -> Sequence[Any] | None:
+    """Return the labels that a model knows, None of one that learns numbers."""
+    from stream_llsvm.learners.numbers import NumberLearner
+
+    return None if isinstance(model, NumberLearner) else list(model.classes)
+
+
+def scored(saved: Saved) -> Progress:
+    """Return what a checkpoint's run had come to."""
+    from stream_llsvm.engine.progress import Progress
+    from stream_llsvm.engine.task import task_of
+
+    progress = Progress(1, None, task_of(saved.model))
+    if saved.checkpoint is not None:
+        progress.restore(saved.checkpoint["progress"])
+    return progress
+
+
+def _progress(kept: dict[str, Any], progress: Progress) -> list[str]:
+    from stream_llsvm.engine.scores import baselines, main_scores
 
     counts, rejected = kept["progress"]["counts"], kept["rejected"]
     lines = [
@@ -126,9 +147,8 @@ def _progress(kept: dict[str, Any]) -> list[str]:
             f"waiting   {len(waiting['records']):,} records for their labels, "
             f"{len(waiting['labels']):,} labels for their records"
         )
-    scores = Scores.restored(kept["progress"]["scores"]).report(len(kept["progress"]["classes"]))
-    for view, values in scores.items():
-        some = [*main_scores(), SCORE["majority"]]
+    some = [*main_scores(progress.task), baselines(progress.task)[0]]
+    for view, values in progress.scores.report().items():
         told = ", ".join(f"{s.title} {s.text(values[s.name])}" for s in some if s.name in values)
         lines.append(f"{view:<12}{told}")
     return lines
@@ -146,8 +166,12 @@ def _stands(position: dict[str, Any] | None) -> str:
     return listed(f"{name} {value}" for name, value in position.items())
 
 
-def _members(model: LocalClassifier) -> list[str]:
-    reports = model.mixture
+def _mixture(model: Any) -> Sequence[MemberReport]:
+    return getattr(model, "mixture", ())
+
+
+def _members(model: Any) -> list[str]:
+    reports = _mixture(model)
     if len(reports) < 2:
         return []
     lines = ["member         accuracy  log loss   worth"]
@@ -161,7 +185,6 @@ def _members(model: LocalClassifier) -> list[str]:
 
 
 def _everything(saved: Saved) -> dict[str, Any]:
-    from stream_llsvm.engine.scores import Scores
     from stream_llsvm.learners.pipeline import learner_in
 
     model, kept = saved.own, saved.checkpoint
@@ -176,14 +199,13 @@ def _everything(saved: Saved) -> dict[str, Any]:
         found |= {
             "options": model._get_params(),
             "features": list(map(str, model.features)),
-            "labels": list(model.classes),
+            "labels": _classes(model) or [],
             "members": [
                 {"name": m.name, "accuracy": m.accuracy, "log_loss": m.log_loss, "worth": m.worth}
-                for m in model.mixture
+                for m in _mixture(model)
             ],
         }
     if kept is not None:
-        scores = Scores.restored(kept["progress"]["scores"])
         late = kept["late"]
         found |= {
             "position": kept["position"],
@@ -191,7 +213,7 @@ def _everything(saved: Saved) -> dict[str, Any]:
             "counts": kept["progress"]["counts"],
             "seconds": kept["progress"].get("seconds"),
             "rejected": kept["rejected"],
-            "scores": scores.report(len(kept["progress"]["classes"])),
+            "scores": scored(saved).scores.report(),
             "waiting": None if late is None else len(late["waiting"]["records"]),
         }
     return found
@@ -207,11 +229,12 @@ class Saved(NamedTuple):
     skipped: list[str]
 
     @property
-    def own(self) -> LocalClassifier | None:
-        """The classifier itself, None if it is none of this package's."""
-        from stream_llsvm.learners.pipeline import classifier_in
+    def own(self) -> Any:
+        """The learner itself, None if it is none of this package's."""
+        from stream_llsvm.learners.pipeline import is_own, learner_in
 
-        return classifier_in(self.model)
+        found = learner_in(self.model)
+        return found if is_own(found) else None
 
     @property
     def before(self) -> list[str]:

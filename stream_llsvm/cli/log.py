@@ -186,14 +186,14 @@ def doubted(labels: int, records: int) -> str | None:
     Examples
     --------
     >>> doubted(1_499, 1_500)
-    '1,499 labels in 1,500 records: is the label a class, and not a number or an id?'
+    "1,499 labels in 1,500 records: is the label a class, and not an id or a regressor's number?"
 
     """
     if labels <= _MANY or 2 * labels <= records:
         return None
     return (
-        f"{labels:,} labels in {records:,} records: is the label a class, and not a number or an "
-        "id?"
+        f"{labels:,} labels in {records:,} records: is the label a class, and not an id or a "
+        "regressor's number?"
     )
 
 

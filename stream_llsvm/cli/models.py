@@ -7,10 +7,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.cli.errors import MistakeError, nearest, unknown
-from stream_llsvm.learners.registry import CLASSIFIERS, learner
+from stream_llsvm.learners.registry import CLASSIFIERS, LEARNERS, REGRESSORS, learner
 
 if TYPE_CHECKING:
+    from stream_llsvm.engine.task import Task
     from stream_llsvm.learners.base import LocalClassifier
+    from stream_llsvm.learners.numbers import NumberLearner
+
+    Model = LocalClassifier | NumberLearner
 
 USUAL = "CommitteeClassifier"
 
@@ -20,37 +24,37 @@ def short_names() -> dict[str, str]:
 
     Examples
     --------
-    >>> short_names()["sapl"], short_names()["additive"]
-    ('SAPLClassifier', 'AdditiveSVMClassifier')
+    >>> names = short_names()
+    >>> names["sapl"], names["additive"], names["llsvm-regressor"]
+    ('SAPLClassifier', 'AdditiveSVMClassifier', 'LLSVMRegressor')
 
     """
     return {
-        name.removesuffix("Classifier").replace("AdditiveSVM", "Additive").lower(): name
-        for name in CLASSIFIERS
+        name.removesuffix("Classifier")
+        .replace("AdditiveSVM", "Additive")
+        .replace("Regressor", "-regressor")
+        .lower(): name
+        for name in LEARNERS
     }
 
 
-def find(name: Any) -> type[LocalClassifier]:
+def find(name: Any) -> type[Model]:
     """Return the model of this name, long or short. Raises ValueError."""
     short = short_names()
     long = short.get(str(name).lower(), str(name))
     if long in short.values():
-        kind: type[LocalClassifier] = learner(long)
+        kind: type[Model] = learner(long)
         return kind
     every = ", ".join(short)
-    if str(name).lower().endswith("regressor"):
-        raise ValueError(f"{name} learns numbers, and the engine learns classes: there are {every}")
     like = nearest(str(name), [*short, *short.values()])
     hint = f'did you mean "{like}"? ' if like else ""
     raise ValueError(f'unknown model "{name}": {hint}There are {every}')
 
 
-def make(name: str, options: Mapping[str, Any]) -> LocalClassifier:
+def make(name: str, options: Mapping[str, Any]) -> Model:
     """Return a fresh model; what was checked before does not raise."""
     kind: Any = find(name)
-    model: LocalClassifier = kind(
-        **{key: _as_option(kind, key, value) for key, value in options.items()}
-    )
+    model: Model = kind(**{key: _as_option(kind, key, value) for key, value in options.items()})
     return model
 
 
@@ -154,38 +158,90 @@ def _no_change(labels: Labels) -> Any:
     return dummy.NoChangeClassifier()
 
 
-PEERS: dict[str, Callable[[Labels], Any]] = {
-    "logreg": _logistic_regression,
-    "arf": _forest,
-    "knn": _neighbours,
-    "majority": _majority,
-    "nochange": _no_change,
-}
+def _linear_regression(labels: Labels) -> Any:
+    from river import linear_model
+
+    return _scaled(linear_model.LinearRegression())
+
+
+def _forest_of_numbers(labels: Labels) -> Any:
+    from river import forest
+
+    return forest.ARFRegressor(n_models=10, seed=1)
+
+
+def _neighbours_of_numbers(labels: Labels) -> Any:
+    from river import neighbors
+
+    return _scaled(neighbors.KNNRegressor())
+
+
+def _mean(labels: Labels) -> Any:
+    from river import dummy, stats
+
+    return dummy.StatisticRegressor(stats.Mean())
 
 
 class Entrant(NamedTuple):
-    """A learner by name, and how to make it when the labels are known."""
+    """A learner by name, how to make it when the labels are known, and what it learns."""
 
     name: str
     make: Callable[[Labels], Any]
+    task: Task
+
+
+PEERS: dict[str, Entrant] = {
+    one.name: one
+    for one in (
+        Entrant("logreg", _logistic_regression, "classification"),
+        Entrant("arf", _forest, "classification"),
+        Entrant("knn", _neighbours, "classification"),
+        Entrant("majority", _majority, "classification"),
+        Entrant("nochange", _no_change, "classification"),
+        Entrant("linreg", _linear_regression, "regression"),
+        Entrant("arf-regressor", _forest_of_numbers, "regression"),
+        Entrant("knn-regressor", _neighbours_of_numbers, "regression"),
+        Entrant("mean", _mean, "regression"),
+    )
+}
+#: What stands for all of this package's models of one kind.
+SEVERAL = {"all": CLASSIFIERS, "all-regressors": REGRESSORS}
 
 
 def chosen(models: str, against: str) -> list[Entrant]:
     """Return the learners asked for."""
-    found, names = [], _listed(models)
-    for name in short_names() if "all" in names else names:
+    found, names = list[Entrant](), _listed(models)
+    for several, kinds in SEVERAL.items():
+        if several in names:
+            names = [short for short, long in short_names().items() if long in kinds]
+    for name in names:
         try:
             kind = find(name)
         except ValueError as error:
-            raise MistakeError(f"--models: {error}, all") from None
-        found.append(Entrant(name, lambda labels, kind=kind: kind()))  # type: ignore[misc]
+            raise MistakeError(f"--models: {error}, {', '.join(SEVERAL)}") from None
+        task: Task = "regression" if kind.__name__ in REGRESSORS else "classification"
+        found.append(Entrant(name, lambda labels, kind=kind: kind(), task))  # type: ignore[misc]
     for name in _listed(against):
         if name not in PEERS:
             raise MistakeError(f"--against: {unknown('learner', name, PEERS)}")
-        found.append(Entrant(name, PEERS[name]))
+        found.append(PEERS[name])
     if not found:
         raise MistakeError("--models: name at least one")
+    _check_one_task(found)
     return found
+
+
+def _check_one_task(entrants: Iterable[Entrant]) -> None:
+    """Refuse to hold models of classes against models of numbers."""
+    by_task: dict[str, list[str]] = {}
+    for one in entrants:
+        by_task.setdefault(one.task, []).append(one.name)
+    if len(by_task) > 1:
+        classes, numbers = by_task["classification"], by_task["regression"]
+        raise MistakeError(
+            f"{', '.join(classes)} learn classes, and {', '.join(numbers)} numbers: evaluate them "
+            "apart"
+        )
 
 
 def _listed(names: str) -> list[str]:

@@ -72,7 +72,9 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "longest": Key(any_number(0, _FOREVER)),
     },
     "model": {  # and the options of the class
-        "class": Key(MODEL, "--model", "committee, sapl, ... or a class by its name."),
+        "class": Key(
+            MODEL, "--model", "committee, sapl, llsvm-regressor, ... or a class by its name."
+        ),
         "save": Key(FILE, "--save", "Write the model to this file at the end."),
     },
     "sink": {

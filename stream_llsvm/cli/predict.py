@@ -30,7 +30,7 @@ EXAMPLE = "stream-llsvm predict model.llsvm data.csv --to predictions.jsonl"
 
 _COLUMNS = columns(
     FILE_COLUMNS - {"features"},  # which the model knows
-    label="The label's column: tells the accuracy too.",
+    label="The label's column: tells how good the predictions are, too.",
     key="A column to write beside each prediction.",
 )
 _MORE = {"--probabilities": SECTIONS["engine"]["probabilities"]}
@@ -67,15 +67,17 @@ def predict(
     every: bool,
     as_json: bool,
 ) -> int:
-    """Write a prediction for each record; tell the accuracy if there are labels."""
-    from stream_llsvm.cli.build import batches, make_sink
+    """Write a prediction for each record; tell how good they are if there are labels."""
+    from stream_llsvm.cli.build import batches, label_values, made, make_sink
     from stream_llsvm.cli.checks import check_apart, check_columns
     from stream_llsvm.cli.log import bad_fields_of, first_bad_of, first_of
     from stream_llsvm.cli.terminal import print_json
     from stream_llsvm.connectors.base import SourceError
     from stream_llsvm.engine.learner import Learner
+    from stream_llsvm.engine.progress import Progress
     from stream_llsvm.engine.rejects import Rejects
     from stream_llsvm.engine.results import results_of
+    from stream_llsvm.engine.scores import headline
 
     model = saved.own
     if model is not None and not model.features:
@@ -89,20 +91,22 @@ def predict(
     else:  # what stands in front of it decides what it makes of which column
         options["numeric"] = False
     sink = make_sink({"to": "-" if to is None else to})
-    learner, kept = Learner(saved.model, every=every), saved.checkpoint
+    kept, values = saved.checkpoint, label_values(options)
+    learner = made(lambda: Learner(saved.model, every=every, values=values))
+    scored = Progress(1, None, learner.task)
     learned = None if kept is None else kept["progress"]["counts"]["learned"]
     rejects = Rejects(None, 1.0)
-    done = hits = labelled = 0
+    done = 0
     try:
-        for batch in batches(options | {"from": [data]}, max_records):
+        for read in batches(options | {"from": [data]}, max_records):
+            batch = learner.readable(read)
             rejects.take(batch.rejected, batch.bad_fields)
             answers = learner.take(batch, [None] * len(batch))
             rejects.refused(batch.places, answers.refused)
             results = results_of(batch, answers, time.time(), repeat(learned))
             sink.write(results)
             done += len(results)
-            labelled += sum(one.label is not None for one in results)
-            hits += sum(one.label is not None and one.label == one.prediction for one in results)
+            scored.score(batch.labels, answers)
         sink.flush()
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
@@ -111,14 +115,19 @@ def predict(
         print(f"stream-llsvm: {first_of(rejects)}", file=sys.stderr)
     if bad := bad_fields_of(rejects.bad_fields):
         print(f"stream-llsvm: {bad}; {first_bad_of(rejects)}", file=sys.stderr)
-    rejected = rejects.counts.total()
+    rejected, labelled = rejects.counts.total(), scored.counts["learned"]
+    score = headline(learner.task)
+    value = scored.scores.report().get("cumulative", {}).get(score.name)
     if as_json:
-        accuracy = hits / labelled if labelled else None
         counts = {"predicted": done, "rejected": rejected, "labelled": labelled}
-        print_json(counts | {"accuracy": accuracy}, sys.stderr if to in (None, "-") else sys.stdout)
+        print_json(counts | {score.name: value}, sys.stderr if to in (None, "-") else sys.stdout)
         return 0
-    share = f", {hits / labelled:.2%} of {labelled:,} labels right" if labelled else ""
-    print(f"{done:,} predicted, {rejected:,} rejected{share}", file=sys.stderr)
+    good = ""
+    if value is not None:
+        told = score.text(value)
+        right = f"{told} of {labelled:,} labels right"
+        good = f", {right if score.percent else f'{score.title} {told} over {labelled:,} labels'}"
+    print(f"{done:,} predicted, {rejected:,} rejected{good}", file=sys.stderr)
     return 0
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from river import base as river
 
 from stream_llsvm.cli.errors import RunFailedError, one_line
 from stream_llsvm.connectors.base import Source
@@ -92,9 +91,7 @@ class Recording(Monitor):
         }
 
 
-def record(
-    source: Source, model: river.Classifier, records: int, max_records: int | None
-) -> dict[str, Any]:
+def record(source: Source, model: Any, records: int, max_records: int | None) -> dict[str, Any]:
     """Run a model over a source of so many records; return what the page shows of that."""
     recording = Recording(records)
     size = max(1, min(_MOST, records // _POINTS))

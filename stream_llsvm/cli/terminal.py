@@ -15,19 +15,27 @@ from stream_llsvm.cli.columns import lines
 from stream_llsvm.cli.log import MOST_FIELDS, say
 from stream_llsvm.engine.census import Taken
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.scores import SCORES, main_scores
+from stream_llsvm.engine.scores import headline, main_scores, scores_of
+from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.watchers import Watcher
 
 _LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
 
 
 class Seen(NamedTuple):
-    """What a run looked like a moment ago."""
+    """What a run looked like a moment ago; ``score`` is its task's main one."""
 
     records: int
     rejected: int
-    accuracy: float | None
+    score: float | None
     checkpoint: str
+    task: Task = CLASSIFICATION
+
+    def fields(self) -> dict[str, Any]:
+        """Return it all by name, the score by its own."""
+        record, rejected, score, checkpoint, task = self
+        name = headline(task).name
+        return {"records": record, "rejected": rejected, name: score, "checkpoint": checkpoint}
 
 
 class Looking(Watcher):
@@ -46,11 +54,12 @@ class Looking(Watcher):
 
 def _look(engine: Engine) -> Seen:
     progress = engine.progress
-    scores = progress.scores.report(len(progress.classes))
-    accuracy = scores["windowed"]["accuracy"] if scores else None
+    scores = progress.scores.report()
+    score = scores["windowed"][headline(progress.task).name] if scores else None
     kept = [e for e in progress.events[-50:] if e["kind"].startswith("checkpoint")]
     last = f"{kept[-1]['text']} at {kept[-1]['record']:,}" if kept else ""
-    return Seen(progress.counts["records"], engine.rejects.counts.total(), accuracy, last)
+    rejected = engine.rejects.counts.total()
+    return Seen(progress.counts["records"], rejected, score, last, progress.task)
 
 
 class Watch:
@@ -112,7 +121,7 @@ class Watch:
             now = self._looking.seen
             rate = (now.records - before.records) / _PLAIN
             if now != before or not idle:
-                say(line(now, rate), event="status", **now._asdict(), records_per_second=rate)
+                say(line(now, rate), event="status", **now.fields(), records_per_second=rate)
             idle, before = now == before, now
 
 
@@ -126,8 +135,10 @@ def line(seen: Seen, rate: float) -> str:
 
     """
     parts = [f"{seen.records:,} records", f"{rate:,.0f}/s"]
-    if seen.accuracy is not None:
-        parts.append(f"accuracy {seen.accuracy:.1%} of the last")
+    if seen.score is not None:
+        score = headline(seen.task)
+        told = f"{seen.score:.1%}" if score.percent else score.text(seen.score)
+        parts.append(f"{score.title} {told} of the last")
     parts.append(f"{seen.rejected:,} rejected")
     if seen.checkpoint:
         parts.append(f"checkpoint {seen.checkpoint}")
@@ -168,7 +179,7 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         drawn.add_row(f"late labels: {name}", f"{number:,}", "")
     if report["scores"]:
         both = [report["scores"][view] for view in ("cumulative", "windowed")]
-        for score in SCORES:
+        for score in scores_of(report["task"]):
             drawn.add_row(score.title, *(score.text(view.get(score.name)) for view in both))
         drawn.add_row("drifts", f"{report['drifts']:,}", "")
     drawn.add_row("records/s", f"{report['records_per_second']:,.0f}", "")
@@ -177,15 +188,16 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
 
 
-def print_models(title: str, rows: list[dict[str, Any]]) -> None:
+def print_models(title: str, rows: list[dict[str, Any]], task: Task) -> None:
     """Print the scores of several models, a row each, the best one bold."""
     drawn = Table(title=title, title_justify="left")
     drawn.add_column("model", no_wrap=True)
-    for name in (*(score.title for score in main_scores()), "us/record"):
+    for name in (*(score.title for score in main_scores(task)), "us/record"):
         drawn.add_column(name, justify="right", no_wrap=True)
-    best = max((row["accuracy"] for row in rows), default=0.0)
+    leading = headline(task)
+    best = (min if leading.less else max)((row[leading.name] for row in rows), default=0.0)
     for row in rows:
-        scores = (score.text(row[score.name]) for score in main_scores())
-        style = "bold" if row["accuracy"] == best else ""
+        scores = (score.text(row[score.name]) for score in main_scores(task))
+        style = "bold" if row[leading.name] == best else ""
         drawn.add_row(row["model"], *scores, f"{row['us_per_record']:,.1f}", style=style)
     Console(highlight=False).print(drawn)

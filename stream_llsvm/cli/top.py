@@ -163,6 +163,11 @@ def _text(told: str, style: str = "") -> Text:
     return Text("".join(c if c.isprintable() else "?" for c in told), style=style)
 
 
+def _told(score: dict[str, Any], value: float) -> str:
+    """Return a score as tables show it."""
+    return format(value, ".2%" if score["percent"] else ",.5g" if score["in_units"] else ".3f")
+
+
 def _rows(frame: dict[str, Any]) -> list[tuple[str, str]]:
     status, point = frame["status"], frame.get("point") or {}
     made = status.get("checkpoint")
@@ -180,7 +185,7 @@ def _rows(frame: dict[str, Any]) -> list[tuple[str, str]]:
     views = [(one, "windowed") for one in listed if one["main"] or one["chart"] == "baseline"]
     views += [(one, "cumulative") for one in listed if one["chart"] == "view"]
     rows += [
-        (f"{one['title']}, {view}", format(value, ".2%" if one["percent"] else ".3f"))
+        (f"{one['title']}, {view}", _told(one, value))
         for one, view in views
         if (value := scores.get(view, {}).get(one["name"])) is not None
     ]

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from river import base
-
 from stream_llsvm.dashboard.explanations import Kept, explained
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.recent_records import Recent
+from stream_llsvm.engine.task import REGRESSION, task_of
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.pipeline import is_own
 from stream_llsvm.model.feature_warnings import unknown_features, without_warnings
 
 RECORDS = 1_000
@@ -25,7 +25,7 @@ class WrongQuestionError(Exception):
 
 
 def predict(copies: ModelCopies, asked: Any) -> dict[str, Any]:
-    """Return the label and the probabilities of each record, and what of it is not known."""
+    """Return what is predicted of each record, and what of it is not known."""
     records = _only(asked, "records").get("records")
     if not isinstance(records, list) or not 1 <= len(records) <= RECORDS:
         raise WrongQuestionError(f"records must be a list of 1 to {RECORDS:,} records")
@@ -41,12 +41,17 @@ def explain(copies: ModelCopies, asked: Any, drawn: str | None) -> dict[str, Any
     given = _only(asked, "record", "label")
     row = checked(given.get("record"))
     with copies.newest() as (model, learned), without_warnings():
-        if not isinstance(model, LocalClassifier):
+        if not is_own(model):
             raise WrongQuestionError(f"a {type(model).__name__} cannot say why")
         names = _names(model)
         x = {names.get(k, k): v for k, v in row.items()}
-        label, sure = _chosen(model, x, given.get("label"))
-        why = explained(model, Recent(learned, "", x, None, label, sure), member_of(model, drawn))
+        label, sure, member = None, None, None
+        if isinstance(model, LocalClassifier):
+            label, sure = _chosen(model, x, given.get("label"))
+            member = member_of(model, drawn)
+        elif given.get("label") is not None:
+            raise WrongQuestionError("there is no label to ask for: the model tells a number")
+        why = explained(model, Recent(learned, "", x, None, label, sure), member)
     if why is None:
         raise WrongQuestionError("the model can make nothing of this record")
     return why
@@ -88,21 +93,29 @@ def _chosen(model: LocalClassifier, x: dict[Any, Any], wanted: Any) -> tuple[Any
     raise WrongQuestionError(f"the label {text(wanted)} has not been seen")
 
 
-def _predicted(model: base.Classifier, x: dict[Any, Any]) -> dict[str, Any]:
+def _predicted(model: Any, x: dict[Any, Any]) -> dict[str, Any]:
     try:
-        proba = model.predict_proba_one(x)
+        if task_of(model) == REGRESSION:
+            number = float(model.predict_one(x))
+            told: dict[str, Any] = {"value": number if math.isfinite(number) else None}
+        else:
+            told = _likeliest(model.predict_proba_one(x))
     except (ValueError, TypeError, ArithmeticError, LookupError) as error:
         raise WrongQuestionError(text(" ".join(str(error).split()))) from None
-    texts = distinct(proba)
-    sure = [p if math.isfinite(p) else None for p in map(float, proba.values())]
-    best = max(range(len(texts)), key=lambda i: sure[i] or 0.0, default=None)
-    label = None if best is None else texts[best]
-    told: dict[str, Any] = {"label": label, "proba": dict(zip(texts, sure, strict=True))}
     unknown = unknown_features(model, x)
     if unknown is not None:
         told["known_features"] = len(x) - len(unknown)
         told["unknown_features"] = [text(name) for name in unknown[:_UNKNOWN_LISTED]]
     return told
+
+
+def _likeliest(proba: Mapping[Any, float]) -> dict[str, Any]:
+    """Return the likeliest label, and the probability of each."""
+    texts = distinct(proba)
+    sure = [p if math.isfinite(p) else None for p in map(float, proba.values())]
+    best = max(range(len(texts)), key=lambda i: sure[i] or 0.0, default=None)
+    label = None if best is None else texts[best]
+    return {"label": label, "proba": dict(zip(texts, sure, strict=True))}
 
 
 def _only(asked: Any, *known: str) -> dict[str, Any]:
@@ -133,8 +146,8 @@ def checked(record: Any, where: str = "") -> dict[str, float]:
     return values
 
 
-def _names(model: base.Classifier) -> Mapping[str, Any]:
+def _names(model: Any) -> Mapping[str, Any]:
     """Return the features whose names are no texts, by what they are shown as."""
-    if not isinstance(model, LocalClassifier):
+    if not is_own(model):
         return {}
     return {text(name): name for name in model._features.names if not isinstance(name, str)}

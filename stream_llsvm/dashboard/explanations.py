@@ -12,7 +12,6 @@ import numpy as np
 from stream_llsvm.dashboard.json_values import largest, number, pairs, text
 from stream_llsvm.dashboard.model_copy import replayed
 from stream_llsvm.dashboard.recent_records import Recent, Taken
-from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.anchor_table import answering
 
 MOST = 8
@@ -44,9 +43,9 @@ class Explanations:
 
     def replay(
         self,
-        model: LocalClassifier,
+        model: Any,
         taken: Sequence[Taken],
-        choose: Callable[[LocalClassifier], int | None],
+        choose: Callable[[Any], int | None],
     ) -> None:
         """Explain some of the answers to the records that came after a copy was made.
 
@@ -81,7 +80,7 @@ class Explanations:
         self._kept = _mixed(kept)
 
     def _wanted(self, taken: Sequence[Taken]) -> list[int]:
-        """Return the numbers of the records to explain: one of each kind, then until all is full.
+        """Return which records to explain: one of each kind, then until all is full.
 
         Nobody knows which answers are wrong before the labels come; so all are replayed up to one
         that is.
@@ -92,9 +91,9 @@ class Explanations:
         for each in taken:
             for i, told in enumerate(each.answers.labels):
                 if told is not None and i not in each.answers.refused:
-                    label, record = each.batch.labels[i], each.before + i + 1
+                    record = each.before + i + 1
                     if record not in known and record <= last:
-                        kinds[label is not None and bool(label != told)].append(record)
+                        kinds[each.recent(i).wrong].append(record)
         right, wrong = (kind[::-1] for kind in kinds)  # the newest first
         more = [*wrong[1:_WRONG], *right[1:]][: max(0, MOST - 2 - len(self._kept))]
         return [*right[:1], *wrong[:1], *more]
@@ -123,9 +122,11 @@ def _mixed(kept: Sequence[Kept]) -> tuple[Kept, ...]:
     return tuple(sorted(shown, key=lambda each: -each.one.record))
 
 
-def _answers(model: LocalClassifier, one: Recent) -> bool:
+def _answers(model: Any, one: Recent) -> bool:
     """Whether the model answers a record as it was answered: if not, it is another model."""
     try:
+        if one.sure is None:
+            return math.isclose(model.predict_one(one.x), one.prediction, rel_tol=1e-6)
         row = np.array([list(one.x.values())], dtype=np.float64).reshape(1, len(one.x))
         proba, likeliest = model._proba_of(list(one.x), row, keep=False)
     except (ValueError, TypeError):
@@ -137,25 +138,34 @@ def _answers(model: LocalClassifier, one: Recent) -> bool:
     return same and doubt and math.isclose(proba[0, code], one.sure, rel_tol=1e-6)
 
 
-def explained(model: LocalClassifier, one: Recent, member: int | None) -> dict[str, Any] | None:
+def _number_text(told: float) -> str:
+    return format(told, ",.5g")
+
+
+def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | None:
     """Explain an answer, as the model sees it now; None if it can make nothing of the record.
 
     Without a prediction the likeliest label is explained.
     """
-    memory = model._state
+    shown = text if one.sure is not None else _number_text
     try:
-        explanation = model.explain_one(one.x, one.prediction)
+        if one.sure is None:
+            explanation = model.explain_one(one.x)
+        else:
+            explanation = model.explain_one(one.x, one.prediction)
     except (ValueError, TypeError):
         return None
-    assert memory is not None
-    near = [] if member is None else answering(memory, member)
+    near = [] if member is None else answering(model._state, member)
     top, rest = largest(explanation.contributions, _PARTS)
     return {
         "record": one.record,
         "place": text(one.place),
-        "label": text(explanation.label),
-        "truth": None if one.label is None else text(one.label),
-        "sure": number(one.sure),
+        "label": shown(explanation.score if one.sure is None else explanation.label),
+        "truth": None if one.label is None else shown(one.label),
+        "sure": None if one.sure is None else number(one.sure),
+        "error": None
+        if one.sure is not None or one.label is None
+        else number(explanation.score - one.label),
         "score": number(explanation.score),
         "bias": number(explanation.bias),
         "reference": number(explanation.reference),

@@ -16,8 +16,12 @@ from stream_llsvm.connectors.base import Rejected
 from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.checkpoints import Made
+from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.task import Task
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.pipeline import learner_in
+from stream_llsvm.model.feature_warnings import KnowsFeatures
+from stream_llsvm.model.state import ModelState
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -115,8 +119,8 @@ class Details:
     """What is only copied when somebody watches."""
 
     rejected: list[Rejected]
-    windowed: Table
-    cumulative: Table
+    windowed: Table | None
+    cumulative: Table | None
     since: list[int]
     recent: list[Taken]
     answered: Answered | None
@@ -129,6 +133,7 @@ class Look:
     id: int
     time: float
     status: Status
+    task: Task
     model: str
     source: str
     started: float
@@ -160,6 +165,7 @@ def counted(engine: Engine) -> dict[str, Any]:
     members, steps = trust_of(model)
     return {
         "time": time.time(),
+        "task": progress.task,
         "model": type(model).__name__,
         "source": engine.source.name,
         "counts": dict(progress.counts),
@@ -168,7 +174,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "features": features_of(model),
         "classes": progress.classes.labels,
         "window": progress.scores.window,
-        "scores": progress.scores.report(len(progress.classes)),
+        "scores": progress.scores.report(),
         "members": members,
         "steps": steps,
         "moves": _moves(model),
@@ -192,8 +198,8 @@ def details(engine: Engine, recent: Sequence[Taken], answered: Answered | None) 
     scores = engine.progress.scores
     return Details(
         rejected=list(engine.rejects.first),
-        windowed=scores.windowed_confusion(),
-        cumulative=scores.confusion.copy(),
+        windowed=scores.windowed_confusion() if isinstance(scores, ClassScores) else None,
+        cumulative=scores.confusion.copy() if isinstance(scores, ClassScores) else None,
         since=list(engine.progress.since),
         recent=list(recent),
         answered=answered,
@@ -202,7 +208,7 @@ def details(engine: Engine, recent: Sequence[Taken], answered: Answered | None) 
 
 def features_of(model: base.Classifier) -> int:
     """Return how many features a model knows; 0 if it does not say."""
-    return len(model._features.names) if isinstance(model, LocalClassifier) else 0
+    return len(model._features.names) if isinstance(model, KnowsFeatures) else 0
 
 
 def trust_of(model: base.Classifier) -> tuple[list[tuple[str, float]], list[list[float]]]:
@@ -219,8 +225,8 @@ def trust_of(model: base.Classifier) -> tuple[list[tuple[str, float]], list[list
 
 def _moves(model: base.Classifier) -> int:
     """Return how often anchors were moved."""
-    memory = model._state if isinstance(model, LocalClassifier) else None
-    if memory is None:
+    memory = getattr(model, "_state", None)
+    if not isinstance(memory, ModelState):
         return 0
     return sum(one.moves(memory.views(1 + i)) for i, one in enumerate(memory.members))
 

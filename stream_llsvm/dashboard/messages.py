@@ -10,7 +10,8 @@ import numpy as np
 from stream_llsvm.dashboard.json_values import distinct, number, text
 from stream_llsvm.dashboard.look import Counts, Details, Look, Table, quantile
 from stream_llsvm.engine.late_labels import DELAYS
-from stream_llsvm.engine.scores import SCORES, VIEWS
+from stream_llsvm.engine.scores import VIEWS, headline, scores_of
+from stream_llsvm.engine.task import Task
 
 CLASSES = 40
 _LETTER = 500
@@ -42,8 +43,8 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "time": look.time,
         "records": look.counts["records"],
         "rate": look.rate,
-        **{view: look.scores.get(view, {}).get("accuracy") for view in VIEWS},
-        **{score.name: windowed.get(score.name) for score in SCORES if score.chart != "view"},
+        **{view: look.scores.get(view, {}).get(headline(look.task).name) for view in VIEWS},
+        **{one.name: windowed.get(one.name) for one in scores_of(look.task) if one.chart != "view"},
         **waits,
         "lag": total_lag(look),
         "rejected": look.rejected,
@@ -52,10 +53,10 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
     }
 
 
-def score_list() -> list[dict[str, Any]]:
-    """Return the scores there are, as those who show them need to know them."""
-    shown = ("name", "title", "help", "percent", "chart", "main")
-    return [{key: getattr(score, key) for key in shown} for score in SCORES]
+def score_list(task: Task) -> list[dict[str, Any]]:
+    """Return the scores that a task has, as those who show them need to know them."""
+    shown = ("name", "title", "help", "percent", "in_units", "less", "chart", "main")
+    return [{key: getattr(score, key) for key in shown} for score in scores_of(task)]
 
 
 def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dict[str, Any]:
@@ -77,9 +78,10 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
         "id": look.id,
         "time": look.time,
         "status": _status(look),
+        "task": look.task,
         "point": kept,
         "scores": look.scores,
-        "score_list": score_list(),
+        "score_list": score_list(look.task),
         "window": look.window,
         "confusion": confusion(look.classes, seen),
         "lag": {
@@ -137,8 +139,10 @@ def _labels(look: Look) -> dict[str, Any] | None:
     return {"waiting": look.labels.waiting, **look.labels.counts, "delays": delays}
 
 
-def confusion(labels: Sequence[Any], seen: Details) -> dict[str, Any]:
-    """Return both tables; the classes with the least support are folded into one."""
+def confusion(labels: Sequence[Any], seen: Details) -> dict[str, Any] | None:
+    """Return both tables, None of numbers; classes with the least support are folded into one."""
+    if seen.windowed is None or seen.cumulative is None:
+        return None
     n = len(labels)
     windowed, cumulative = _square(seen.windowed, n), _square(seen.cumulative, n)
     names = distinct(labels)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
 from stream_llsvm.engine.late_labels import DELAYS
-from stream_llsvm.engine.scores import SCORES, VIEWS
+from stream_llsvm.engine.scores import VIEWS, scores_of
+from stream_llsvm.engine.task import CLASSIFICATION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")
@@ -90,7 +91,8 @@ def _gauges(look: Look, silent_for: float) -> Iterable[Metric]:
         [({"member": name}, share) for name, share in islice(shares, _MOST)],
     )
     yield gauge("features", "Features known.", look.features)
-    yield gauge("classes", "Classes seen.", len(look.classes))
+    if look.task == CLASSIFICATION:
+        yield gauge("classes", "Classes seen.", len(look.classes))
     if look.checkpoint is not None:
         age = max(0.0, look.time + silent_for - look.checkpoint.time)
         yield gauge("checkpoint_age_seconds", "Since the last checkpoint.", age)
@@ -105,7 +107,7 @@ def _scores(look: Look) -> Iterable[Metric]:
     """Yield each family of scores: of one score by view, or, windowed, of several by name."""
     helps: dict[str, list[str]] = {}
     values: dict[str, list[tuple[Labels, float]]] = {}
-    for score in SCORES:
+    for score in scores_of(look.task):
         by_view = score.labels == "view"
         helps.setdefault(score.metric, []).append(f"{score.title}, {score.help}")
         values.setdefault(score.metric, []).extend(

@@ -13,13 +13,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from river import base
-
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.learner import Learner
-from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
-from stream_llsvm.learners.pipeline import payload_of
+from stream_llsvm.learners.pipeline import is_own, payload_of
 
 if TYPE_CHECKING:
     from stream_llsvm.dashboard.monitor import Monitor
@@ -87,9 +84,7 @@ class RecordsAfter:
         return Answered(self._copied, tuple(self._taken)) if self._taken else None
 
 
-def replayed(
-    model: LocalClassifier, taken: Sequence[Taken], wanted: Sequence[int]
-) -> Iterator[Recent]:
+def replayed(model: Any, taken: Sequence[Taken], wanted: Sequence[int]) -> Iterator[Recent]:
     """Yield the wanted records, when the model has learned all that came before each of them.
 
     Parameters
@@ -132,10 +127,10 @@ class ModelCopies:
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
         self._lock = threading.Lock()
-        self._made: tuple[Copied, base.Classifier] | None = None
+        self._made: tuple[Copied, Any] | None = None
 
     @contextmanager
-    def newest(self) -> Iterator[tuple[base.Classifier, int]]:
+    def newest(self) -> Iterator[tuple[Any, int]]:
         """Lend the newest copy, and say how many records it has learned."""
         with self._lock:
             copied = self._monitor.copied
@@ -145,15 +140,15 @@ class ModelCopies:
                 self._made = copied, restored(copied.model)
             model = self._made[1]
             # A loaded model counts as trained even if this run has learned 0 records.
-            knows = model._state is not None if isinstance(model, LocalClassifier) else True
-            if not knows or (copied.learned == 0 and not isinstance(model, LocalClassifier)):
+            nothing = model._state is None if is_own(model) else copied.learned == 0
+            if nothing:
                 raise NothingLearnedError("nothing has been learned yet")
             yield model, copied.learned
 
 
-def copy_of(model: base.Classifier) -> Any:
+def copy_of(model: Any) -> Any:
     """Return something that `restored` makes the model of again, or the copy itself."""
-    return payload_of(model) if isinstance(model, LocalClassifier) else copy.deepcopy(model)
+    return payload_of(model) if is_own(model) else copy.deepcopy(model)
 
 
 def restored(copied: Any) -> Any:

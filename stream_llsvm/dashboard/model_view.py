@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from river import base
-
 from stream_llsvm.dashboard.explanations import Explanations, Kept
 from stream_llsvm.dashboard.json_values import number, text
 from stream_llsvm.dashboard.map import AnchorMap, Throttle, candidates
 from stream_llsvm.dashboard.recent_records import Recent, Taken, violations
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.model.explain import MemberReport, relevance_of
 from stream_llsvm.model.state import ModelState
 
@@ -93,7 +92,7 @@ class ModelView:
         self._choice, self._map, self._whys = MemberChoice(clock), AnchorMap(clock), Explanations()
         self._health = Throttle[dict[str, Any]](clock, _EVERY)
 
-    def replay(self, model: LocalClassifier, taken: Sequence[Taken]) -> None:
+    def replay(self, model: Any, taken: Sequence[Taken]) -> None:
         """Explain some of the answers to records that came after a copy was made; it learns them.
 
         Parameters
@@ -106,16 +105,17 @@ class ModelView:
         """
         self._whys.replay(model, taken, self._drawn)
 
-    def _drawn(self, model: LocalClassifier) -> int | None:
+    def _drawn(self, model: Any) -> int | None:
         """Return which member is on the map, None without one."""
-        memory = model._state
-        return None if memory is None else self._choice.choose(memory, model.mixture)
+        if not isinstance(model, LocalClassifier) or model._state is None:
+            return None
+        return self._choice.choose(model._state, model.mixture)
 
     def record(self, which: int) -> Kept | None:
         """Return one of the records whose answers are explained, None if it is none of them."""
         return self._whys.record(which)
 
-    def look(self, model: base.Classifier, recent: Sequence[Recent]) -> dict[str, Any] | None:
+    def look(self, model: Any, recent: Sequence[Recent]) -> dict[str, Any] | None:
         """Return what a frame says of the model; None before it has learned anything.
 
         Parameters
@@ -127,6 +127,8 @@ class ModelView:
 
         """
         broken = {"violations": number(violations(recent) or 0.0) if recent else None}
+        if isinstance(model, NumberLearner):
+            return self._look_at_numbers(model)
         if not isinstance(model, LocalClassifier):
             return {"mixture": [], "relevance": [], "map": None, "whys": []} | {
                 "health": dict.fromkeys(_HEALTH) | broken
@@ -145,6 +147,15 @@ class ModelView:
             "map": drawn,
             "whys": self._whys.look(member),
         }
+
+    def _look_at_numbers(self, model: NumberLearner) -> dict[str, Any] | None:
+        """Do the same with a model of numbers: it has no members, and no map of classes."""
+        memory = model._state
+        if memory is None:
+            return None
+        seen = {"mixture": [], "map": None, "whys": self._whys.look(None)}
+        health = self._health.get((memory.width, memory.n_classes), lambda: _health(memory))
+        return seen | {"health": health, "relevance": _relevance(model, memory)}
 
 
 _HEALTH = ("weight_norm", "violations", "non_finite", "anchor_moves", "state_bytes")
@@ -184,7 +195,7 @@ def mixture_parts(mixture: Sequence[MemberReport]) -> list[dict[str, Any]]:
     ]
 
 
-def _relevance(model: LocalClassifier, memory: ModelState) -> list[list[Any]]:
+def _relevance(model: Any, memory: ModelState) -> list[list[Any]]:
     """Return the features that count most in the learned distance."""
     relevance = relevance_of(memory, model.features)
     names = sorted(relevance, key=lambda name: -relevance[name])[:_RELEVANT]

@@ -15,7 +15,7 @@ from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.pipeline import is_own
 from stream_llsvm.model import notices as compiling
 
 log = logging.getLogger("stream_llsvm")
@@ -208,7 +208,7 @@ class Monitor(Watcher):
 
     def _copy(self, engine: Engine, begin: float) -> None:
         learned = engine.progress.counts["learned"]
-        ours = isinstance(engine.model, LocalClassifier)
+        ours = is_own(engine.model)
         if not ours and begin > self._asked:
             return
         if self.copied is not None and self.copied.learned == learned:

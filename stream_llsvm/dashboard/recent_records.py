@@ -21,7 +21,7 @@ class Recent(NamedTuple):
     """A record and what was predicted before it was learned.
 
     ``label`` is the truth, None if it is not known; ``sure`` the probability that was given to
-    the prediction.
+    the prediction, None of a number.
     """
 
     record: int
@@ -29,12 +29,14 @@ class Recent(NamedTuple):
     x: dict[str, float]
     label: Any
     prediction: Any
-    sure: float
+    sure: float | None
 
     @property
     def wrong(self) -> bool:
-        """Whether another label is known to be the truth."""
-        return self.label is not None and bool(self.label != self.prediction)
+        """Whether another label is known to be the truth; numbers are near it or far."""
+        return (
+            self.sure is not None and self.label is not None and bool(self.label != self.prediction)
+        )
 
 
 class _Part(Sequence[Place]):
@@ -82,7 +84,10 @@ class Taken(NamedTuple):
             None if batch.records is None else batch.records[rows],
         )
         refused = {i - rows.start: why for i, why in answers.refused.items() if i in which}
-        sure, truth = answers.sure[rows].copy(), answers.truth[rows].copy()
+        sure, truth = (
+            None if shares is None else shares[rows].copy()
+            for shares in (answers.sure, answers.truth)
+        )
         told = Answers(answers.labels[rows], sure, truth, refused)
         return Taken(rest, told, before + rows.start)
 
@@ -94,7 +99,7 @@ class Taken(NamedTuple):
             self.batch.record(i),
             self.batch.labels[i],
             self.answers.labels[i],
-            float(self.answers.sure[i]),
+            None if self.answers.sure is None else float(self.answers.sure[i]),
         )
 
 
@@ -111,11 +116,12 @@ def violations(recent: Sequence[Recent]) -> float | None:
     0.5
 
     """
-    judged = [one for one in recent if one.label is not None and one.prediction is not None]
-    if not judged:
-        return None
-    kept = sum(bool(one.prediction == one.label) and one.sure >= _MARGIN for one in judged)
-    return 1 - kept / len(judged)
+    judged = [
+        bool(one.prediction == one.label) and one.sure >= _MARGIN
+        for one in recent
+        if not (one.label is None or one.prediction is None or one.sure is None)
+    ]
+    return 1 - sum(judged) / len(judged) if judged else None
 
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from river import base
 
 from stream_llsvm.engine.validation import array, count
 
-_KEPT = 65_536  # errors, a bit each
+_KEPT = 65_536  # errors: a bit each, or a byte
 _LATELY = 100  # records whose errors say how bad it is now
 _LOOK = 8  # records between two looks at what a detector makes of the error rate
 
@@ -31,11 +31,13 @@ class Drift:
     ----------
     detector
         One of river's.
+    levels
+        How many errors there are beside none at all: 1, or more between 0 and 1.
 
     """
 
-    def __init__(self, detector: base.DriftDetector) -> None:
-        self.detector = detector
+    def __init__(self, detector: base.DriftDetector, levels: int = 1) -> None:
+        self.detector, self._levels = detector, levels
         self._errors: deque[float] = deque(maxlen=_KEPT)
         self._tail: list[float] = []
         self._risen_to = 0.0  # the error rate at its worst since it rose; 0 if it has not
@@ -69,18 +71,23 @@ class Drift:
 
     def payload(self) -> dict[str, Any]:
         """Return what a checkpoint keeps."""
-        errors = np.fromiter(self._errors, bool, len(self._errors))
-        return {"count": len(errors), "errors": np.packbits(errors)}
+        errors = np.fromiter(self._errors, float, len(self._errors))
+        if self._levels == 1:
+            return {"count": len(errors), "errors": np.packbits(errors > 0)}
+        return {"count": len(errors), "levels": np.rint(errors * self._levels).astype(np.uint8)}
 
     def restore(self, payload: Mapping[str, Any]) -> None:
         """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
-        for _ in self.update(errors_of(payload)):
+        for _ in self.update(errors_of(payload, self._levels)):
             pass
 
 
-def errors_of(payload: Mapping[str, Any]) -> list[float]:
+def errors_of(payload: Mapping[str, Any], levels: int = 1) -> list[float]:
     """Return the errors that a detector's payload holds."""
     n = count(payload, "count", 0, _KEPT)
+    if levels > 1:
+        shares: list[float] = (array(payload, "levels", np.uint8, (n,)) / levels).tolist()
+        return shares
     packed = array(payload, "errors", np.uint8, (-(-n // 8),))
     errors: list[float] = np.unpackbits(packed, count=n).astype(float).tolist()
     return errors
@@ -102,7 +109,7 @@ def changes(detector: base.DriftDetector, errors: Sequence[float]) -> Iterator[t
     detector
         One of river's.
     errors
-        1.0 for each wrong answer, 0.0 for each right one.
+        1.0 for each wrong answer, 0.0 for each right one; of numbers, something between.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from river import base
 
@@ -39,6 +39,9 @@ from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.pipeline import is_pipeline
 
+if TYPE_CHECKING:
+    from stream_llsvm.connectors.values import Values
+
 
 class Engine:
     """Learn a stream: from a source, with a model, to a sink.
@@ -48,8 +51,8 @@ class Engine:
     source
         Where records come from.
     model
-        Any of river's classifiers, also behind transformers in a pipeline of river's; a
-        `CommitteeClassifier` if None. Where a run is continued, the model is the one in the
+        Any of river's classifiers or regressors, also behind transformers in a pipeline of river's;
+        a `CommitteeClassifier` if None. Where a run is continued, the model is the one in the
         checkpoint.
     sink
         Where predictions go, if anywhere.
@@ -74,6 +77,8 @@ class Engine:
     probabilities
         Whether the sink gets the probability of the likeliest label, ``top``, or also those of
         ``all`` labels.
+    numbers
+        How a label that is text is read as a number, if the model learns numbers.
     trust_pickle
         Whether checkpoints may hold pickled parts: classes that this package does not know. Reading
         them can run any code, so the folder must be one that nobody else can write to.
@@ -110,6 +115,7 @@ class Engine:
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
         probabilities: str = "top",
+        numbers: Values | None = None,
         trust_pickle: bool = False,
         clock: Callable[[], float] = time.time,
         watchers: Sequence[Watcher] = (),
@@ -122,10 +128,12 @@ class Engine:
         if probabilities not in ("top", "all"):
             raise ValueError(f'probabilities is "top" or "all"; got {probabilities!r}')
         self.learner = Learner(
-            CommitteeClassifier() if model is None else model, every=probabilities == "all"
+            CommitteeClassifier() if model is None else model,
+            every=probabilities == "all",
+            values=numbers,
         )
         self._clock = clock
-        self.progress = Progress(window, _detector(detector))
+        self.progress = Progress(window, _detector(detector), self.learner.task)
         self.census = Census()
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
@@ -148,10 +156,9 @@ class Engine:
             self.source.keep_text()
 
     @property
-    def model(self) -> base.Classifier:
+    def model(self) -> Any:
         """The model, as it has learned so far. Only the thread that runs the engine may use it."""
-        model: base.Classifier = self.learner.model
-        return model
+        return self.learner.model
 
     @property
     def made(self) -> Made | None:
@@ -241,6 +248,7 @@ class Engine:
         self._stop.set()
 
     def _take(self, batch: Batch) -> None:
+        batch = self.learner.readable(batch)
         self.rejects.take(batch.rejected, batch.bad_fields)
         self.rejects.deletes += batch.deletes
         if len(batch) > 0:

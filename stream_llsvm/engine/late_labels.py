@@ -17,16 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stream_llsvm.connectors.base import Batch, Position, Source
-from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.learner import Answers, Floats, Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects
+from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
 
 DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
 
 
 class Guess(NamedTuple):
-    """A record that waits: its features, what was predicted and how surely, and when it came."""
+    """A record that waits: its features, what was predicted and how surely, and when it came.
+
+    Of a number nobody says how sure it is: 0.
+    """
 
     x: dict[str, Any]
     prediction: Any
@@ -210,7 +214,8 @@ class LateLabels:
         for i, key in enumerate(batch.keys or []):
             if key is None or batch.labels[i] is not None or i in answers.refused:
                 continue
-            guess = Guess(batch.record(i), answers.labels[i], float(answers.sure[i]), self.clock())
+            sure = 0.0 if answers.sure is None else float(answers.sure[i])
+            guess = Guess(batch.record(i), answers.labels[i], sure, self.clock())
             early = self.waiting.record(key, guess)
             if early is not None:
                 self._learn(guess, early[0], learner, progress)
@@ -223,6 +228,7 @@ class LateLabels:
         batch = self.source.poll(most, 0.0)
         if batch is None:
             return False
+        batch = learner.readable(batch)
         rejects.take(batch.rejected, batch.bad_fields)
         for key, label in zip(batch.keys or [], batch.labels, strict=True):
             if key is None or label is None:
@@ -240,10 +246,18 @@ class LateLabels:
         self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)
-        # Of the other labels' probabilities only the sum is known: it is shared evenly. A record
-        # that came before any label has none.
-        others = max(1, len(progress.classes) - 1)
-        unsure = 0.0 if guess.prediction is None else (1 - guess.sure) / others
-        p = guess.sure if guess.prediction == label else unsure
-        then = Answers([guess.prediction], np.array([guess.sure]), np.array([p]), refused)
-        progress.score([label], then)
+        sure = truth = None
+        if learner.task == CLASSIFICATION:
+            sure, truth = _shares(guess, label, len(progress.classes))
+        progress.score([label], Answers([guess.prediction], sure, truth, refused))
+
+
+def _shares(guess: Guess, label: Any, classes: int) -> tuple[Floats, Floats]:
+    """Return what is known of how likely the prediction and the truth were held.
+
+    Of the other labels' probabilities only the sum is known: it is shared evenly. A record that
+    came before any label has none.
+    """
+    unsure = 0.0 if guess.prediction is None else (1 - guess.sure) / max(1, classes - 1)
+    p = guess.sure if guess.prediction == label else unsure
+    return np.array([guess.sure]), np.array([p])

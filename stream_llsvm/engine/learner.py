@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base
 
 from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.task import CLASSIFICATION, task_of, with_numbers
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.pipeline import is_pipeline, knows_missing, learner_in
+from stream_llsvm.learners.numbers import NumberLearner
+from stream_llsvm.learners.pipeline import is_own, is_pipeline, knows_missing, learner_in
 from stream_llsvm.model.feature_warnings import without_warnings
 from stream_llsvm.records.labels import Coded
 from stream_llsvm.records.readable import as_records
 from stream_llsvm.records.values import is_missing
+
+if TYPE_CHECKING:
+    from stream_llsvm.connectors.values import Values
 
 Floats = NDArray[np.float64]
 NO_TEXTS: Mapping[int, str] = MappingProxyType({})
@@ -26,44 +31,50 @@ class Answers(NamedTuple):
     """What was predicted before each record was learned.
 
     ``sure`` is the probability given to the prediction, ``truth`` that given to the true label (0
-    where there is none); ``refused`` says which records the model would not take, and why.
+    where there is none); numbers have neither. ``labels`` are None where nothing had been learned
+    yet. ``refused`` says which records the model would not take, and why.
     ``given`` are the true labels, if all are known already. ``probabilities`` are those of all
     labels known then, if that was asked for; None where there was none.
     """
 
     labels: Sequence[Any]
-    sure: Floats
-    truth: Floats
+    sure: Floats | None
+    truth: Floats | None
     refused: dict[int, str]
     given: Coded | None = None
     probabilities: list[dict[Any, float] | None] | None = None
 
 
 class Learner:
-    """A classifier, asked for each record and then taught it if it has a label.
+    """A model, asked for each record and then taught it if it has a label.
 
     Parameters
     ----------
     model
-        Any of river's classifiers, also at the end of a pipeline.
+        Any of river's classifiers or regressors, also at the end of a pipeline.
     every
         Whether answers hold the probability of every label, and not only of the likeliest.
+    values
+        How a label that is text is read as a number, if the model learns numbers.
 
     """
 
-    def __init__(self, model: Any, *, every: bool = False) -> None:
-        last = learner_in(model)
-        if isinstance(model, type) or not hasattr(last, "predict_proba_one"):
-            numbers = "learns numbers, and the engine learns classes"
-            why = numbers if _is_regressor(last) else "is none"
-            got = " ".join(repr(model).split())
-            raise TypeError(f"the model is a classifier, such as SAPLClassifier(); {got} {why}")
+    def __init__(self, model: Any, *, every: bool = False, values: Values | None = None) -> None:
+        self.task = task_of(model)
+        self._last = learner_in(model)
+        if every and self.task != CLASSIFICATION:
+            kind = type(self._last).__name__
+            raise ValueError(f"there are no probabilities: a {kind} learns numbers")
         self.model: Any = model
-        self.every = every
+        self.every, self.values = every, values
         # A transformer, or a function in it, may fail in any way at a record that it was not made
         # for, such as one without a field.
         self._names_missing = knows_missing(model)
         self._refusals = (Exception,) if is_pipeline(model) else (ValueError, TypeError)
+
+    def readable(self, batch: Batch) -> Batch:
+        """Return a batch with labels as the model takes them; others are rejected in it."""
+        return batch if self.task == CLASSIFICATION else with_numbers(batch, self.values)
 
     def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
         """Predict and learn a batch, with its own labels unless others are given."""
@@ -71,7 +82,7 @@ class Learner:
         if batch.names is not None and batch.values is not None:
             return self.block(batch.names, batch.values, labels, batch.texts)
         records = batch.records or []
-        if not isinstance(self.model, LocalClassifier):
+        if not is_own(self.model):
             records = [batch.record(i) for i in range(len(records))]
         return self.records(records, labels)
 
@@ -87,6 +98,8 @@ class Learner:
         NaN is a missing value, a name or a time; ``texts`` has those of the names.
         """
         model = self.model
+        if isinstance(model, NumberLearner):
+            return self._block_of_numbers(model, names, values, labels, texts)
         if not isinstance(model, LocalClassifier):
             return self.records(as_records(names, values, texts), labels)
         n = len(labels)
@@ -111,17 +124,40 @@ class Learner:
         every = None if shares is None else _by_label(model.classes, shares)
         return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)
 
+    def _block_of_numbers(
+        self,
+        model: NumberLearner,
+        names: tuple[str, ...],
+        values: Floats,
+        labels: Sequence[float | None],
+        texts: Mapping[int, str],
+    ) -> Answers:
+        targets = np.array(labels, dtype=np.float64)  # NaN where there is none
+        # What the first record to learn brings that is new, those before it do not know.
+        first = next((i for i, label in enumerate(labels) if label is not None), len(labels))
+        parts = [slice(0, first), slice(first, None)] if first > 0 else [slice(None)]
+        try:
+            told = np.concatenate(
+                [model._test_then_learn_rows(names, values[at], targets[at]) for at in parts]
+            )
+        except ValueError:  # as for classes
+            return self.records(as_records(names, values, texts), labels)
+        return Answers(list(map(_known, told.tolist())), None, None, {})
+
     def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         """Predict and learn records one by one."""
         # A feature that is new in a stream is learned a moment later.
         with without_warnings():
-            return self._one_by_one(records, labels)
+            if self.task == CLASSIFICATION:
+                return self._one_by_one(records, labels)
+            return self._numbers_one_by_one(records, labels)
 
     def _one_by_one(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
         n = len(records)
         told: list[Any] = [None] * n
         every: list[Any] | None = [None] * n if self.every else None
-        answers = Answers(told, np.zeros(n), np.zeros(n), {}, None, every)
+        sure, truth = np.zeros(n), np.zeros(n)
+        answers = Answers(told, sure, truth, {}, None, every)
         for i, (x, label) in enumerate(zip(records, labels, strict=True)):
             try:
                 proba = self.model.predict_proba_one(self._lent(x))
@@ -132,10 +168,29 @@ class Learner:
                 continue
             if proba:
                 best = max(proba, key=proba.__getitem__)
-                told[i], answers.sure[i] = best, proba[best]
-                answers.truth[i] = proba.get(label, 0.0)
+                told[i], sure[i] = best, proba[best]
+                truth[i] = proba.get(label, 0.0)
                 if every is not None:
                     every[i] = proba
+        return answers
+
+    def _numbers_one_by_one(
+        self, records: Sequence[dict[Any, Any]], labels: Sequence[float | None]
+    ) -> Answers:
+        told: list[float | None] = [None] * len(records)
+        answers = Answers(told, None, None, {})
+        for i, (x, label) in enumerate(zip(records, labels, strict=True)):
+            number = None
+            try:
+                # What others tell before they have learned anything is theirs to know.
+                if not isinstance(self._last, NumberLearner) or self._last._state is not None:
+                    number = _known(float(self.model.predict_one(self._lent(x))))
+                if label is not None:
+                    self.model.learn_one(self._lent(x), label)
+            except self._refusals as error:
+                answers.refused[i] = _told(error)
+                continue
+            told[i] = number
         return answers
 
     def teach(self, x: dict[Any, Any], label: Any) -> str | None:
@@ -151,7 +206,7 @@ class Learner:
 
     def _lent(self, x: dict[Any, Any]) -> dict[Any, Any]:
         """Return a record as the model wants it, which may change it: some rename in place."""
-        if isinstance(self.model, LocalClassifier):
+        if is_own(self.model):
             return x
         if not is_pipeline(self.model):
             return dict(x)
@@ -172,6 +227,6 @@ def _by_label(labels: Sequence[Any], shares: Sequence[Floats]) -> list[dict[Any,
     return [dict(zip(labels, row, strict=False)) or None for row in rows]
 
 
-def _is_regressor(model: object) -> bool:
-    kind = model if isinstance(model, type) else type(model)
-    return issubclass(kind, base.Regressor)
+def _known(number: float) -> float | None:
+    """Return a number that was told, None if it is none."""
+    return number if math.isfinite(number) else None

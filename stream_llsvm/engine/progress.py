@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.drift import Drift, errors_of
 from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.scores import Scores
+from stream_llsvm.engine.number_scores import NumberScores
+from stream_llsvm.engine.tally import LEVELS
+from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
 from stream_llsvm.records.labels import Coded, LabelSpace
 
@@ -32,12 +35,24 @@ class Progress:
         How many of the last records the windowed scores look at.
     detector
         What watches the errors for drift, if anything.
+    task
+        Whether classes or numbers are learned.
 
     """
 
-    def __init__(self, window: int, detector: base.DriftDetector | None) -> None:
-        self.scores = Scores(window)
-        self.drift = None if detector is None else Drift(detector)
+    def __init__(
+        self,
+        window: int,
+        detector: base.DriftDetector | None,
+        task: Task = CLASSIFICATION,
+    ) -> None:
+        self.task: Task = task
+        self.scores: ClassScores | NumberScores
+        if task == CLASSIFICATION:
+            self.scores, self._levels = ClassScores(window), 1
+        else:
+            self.scores, self._levels = NumberScores(window), LEVELS
+        self.drift = None if detector is None else Drift(detector, self._levels)
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(records=0, predicted=0, learned=0, unscored=0, drifts=0)
         self.events: list[dict[str, Any]] = []
@@ -50,8 +65,32 @@ class Progress:
 
         What was answered before any label had come is counted apart, as ``unscored``.
         """
+        if isinstance(self.scores, ClassScores):
+            self._score_classes(self.scores, labels, answers)
+        else:
+            self._score_numbers(self.scores, labels, answers)
+
+    def _score_numbers(
+        self, scores: NumberScores, labels: Sequence[float | None], answers: Answers
+    ) -> None:
+        pairs = [
+            (i, label, answers.labels[i])
+            for i, label in enumerate(labels)
+            if label is not None and i not in answers.refused
+        ]
+        told = [np.nan if number is None else number for _, _, number in pairs]
+        truth = [label for _, label, _ in pairs]
+        errors = scores.update(np.array(truth, dtype=np.float64), np.array(told, dtype=np.float64))
+        self.counts["learned"] += len(pairs)
+        scored = [at for at, (_, _, number) in enumerate(pairs) if number is not None]
+        self.counts["unscored"] += len(pairs) - len(scored)
+        if self.drift is not None:
+            self._watch(self.drift, [pairs[at][0] for at in scored], errors[scored].tolist())
+
+    def _score_classes(self, scores: ClassScores, labels: Sequence[Any], answers: Answers) -> None:
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
+        assert p_truth is not None
         truth = None if answers.given is None else self._known(answers.given)
         if truth is None:
             rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
@@ -62,7 +101,7 @@ class Progress:
             return
         told = self._codes(predicted)
         self._note_new_classes(rows, truth)
-        self.scores.update(truth, told, p_truth)
+        scores.update(truth, told, p_truth)
         self.counts["learned"] += len(rows)
         told_any = told >= 0
         if not told_any.all():
@@ -93,13 +132,14 @@ class Progress:
 
     def _watch(self, drift: Drift, rows: Sequence[int], wrong: Sequence[float]) -> None:
         """Note what the detector makes of the errors."""
+        what = "error rate" if self.task == CLASSIFICATION else "error"
         for n, worse in drift.update(wrong):
             record = self.counts["records"] + rows[n] + 1
             if worse:
                 self.counts["drifts"] += 1
-                self.note("drift", "the error rate has risen", record)
+                self.note("drift", f"the {what} has risen", record)
             else:
-                self.note("better", "the error rate has fallen", record)
+                self.note("better", f"the {what} has fallen", record)
 
     def note(self, kind: str, text: str, record: int | None = None) -> None:
         """Keep an event, the last thousand, and log it."""
@@ -128,7 +168,8 @@ class Progress:
         """Return counts and scores."""
         return {
             **self.counts,
-            "scores": self.scores.report(len(self.classes)),
+            "task": self.task,
+            "scores": self.scores.report(),
             "classes": list(self.classes.labels),
         }
 
@@ -150,14 +191,19 @@ class Progress:
 
     def restore(self, payload: Mapping[str, Any]) -> None:
         """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
-        scores = Scores.restored(part(payload, "scores", dict))
+        scores = type(self.scores).restored(part(payload, "scores", dict))
         labels = part(payload, "classes", tuple)
         require(all(map(hashable, labels)), "classes")
         try:
             classes = LabelSpace(labels)
         except ValueError:  # one of them is missing
             require(False, "classes")
-        require(len(classes) == len(labels) and len(scores.confusion) <= len(labels), "classes")
+        require(len(classes) == len(labels), "classes")
+        most = len(labels)
+        if isinstance(scores, ClassScores):
+            require(len(scores.confusion) <= most, "classes")
+        else:
+            require(most == 0, "classes")
         counts = counter(payload, "counts", self.counts)
         require({"records", "learned", "predicted", "drifts"} <= set(counts), "counts")
         require(counts["learned"] == scores.seen, "counts")
@@ -167,7 +213,7 @@ class Progress:
         require(len(since) <= len(labels), "since")
         seen = payload.get("drift")  # an older version kept none
         if seen is not None:
-            errors_of(part(payload, "drift", dict))
+            errors_of(part(payload, "drift", dict), self._levels)
         self._before = number({"seconds": 0.0, **payload}, "seconds", high=1e12)
         self.scores, self.classes, self.since = scores, classes, list(since)
         self.counts.update(counts)

@@ -25,11 +25,13 @@ def results_of(
         How many records the model had learned before each of them.
 
     """
-    probability = [
-        None if label is None else sure
-        for label, sure in zip(answers.labels, answers.sure.tolist(), strict=True)
-    ]
     none = repeat(None)
+    probability: Iterable[float | None] = none
+    if answers.sure is not None:
+        probability = [
+            None if label is None else sure
+            for label, sure in zip(answers.labels, answers.sure.tolist(), strict=True)
+        ]
     columns = zip(
         batch.places, batch.keys or none, batch.labels, answers.labels, probability,
         answers.probabilities or none, repeat(time), repeat(__version__), learned,

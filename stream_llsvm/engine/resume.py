@@ -13,10 +13,10 @@ from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.save import outputs, saved
+from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.validation import MOST, count, counter, number, part, plain, require
-from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
-from stream_llsvm.learners.pipeline import functions_in, payload_of
+from stream_llsvm.learners.pipeline import functions_in, is_own, payload_of
 from stream_llsvm.model.file import ModelFileError
 from stream_llsvm.transformers.restored import Functions
 
@@ -67,12 +67,14 @@ def contents_of(
     fields = part({"fields": {}, **payload}, "fields", dict)
     Census().restore(fields)
     progress = part(payload, "progress", dict)
-    Progress(1, None).restore(progress)
+    kept = part(payload, "model", dict)
+    model = from_payload(kept, trust_pickle=trust_pickle, functions=functions)
+    Progress(1, None, task_of(model)).restore(progress)
     written = part(payload, "written", list)
     require(len(written) == 2, "written")
     require(all(n is None or (type(n) is int and 0 <= n <= MOST) for n in written), "written")
     return Contents(
-        from_payload(part(payload, "model", dict), trust_pickle=trust_pickle, functions=functions),
+        model,
         _position(payload),
         progress,
         counter(payload, "rejected"),
@@ -110,7 +112,14 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     for text in found.skipped:
         engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
     contents: Contents = found.contents
-    engine.learner = Learner(contents.model, every=engine.learner.every)
+    before = engine.learner
+    if task_of(contents.model) != before.task:
+        raise EngineError(
+            f"{checkpoints.folder} holds a run of another task: its model is a "
+            f"{type(contents.model).__name__}, not a {type(before.model).__name__}; another "
+            "folder begins anew"
+        )
+    engine.learner = Learner(contents.model, every=before.every, values=before.values)
     engine.progress.restore(contents.progress)
     engine.rejects.counts.update(contents.rejected)
     engine.rejects.bad_fields.update(contents.bad_fields)
@@ -136,7 +145,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
 
 def _check_can_be_kept(engine: Engine) -> None:
     """Raise EngineError if a checkpoint could not hold the model, or not be read again."""
-    if isinstance(engine.model, LocalClassifier):
+    if is_own(engine.model):
         return
     try:
         payload = payload_of(engine.model, trust_pickle=engine.trust_pickle)

@@ -1,23 +1,23 @@
 """How good the predictions are, each made before its record was learned.
 
-Three views of the same hits: over a window of the last records, fading, and over all. Beside them
-what answering without learning would have scored: the majority class so far, and the last label.
-Classes are numbers, in the order in which they appeared. A record that was answered before any
-label had come has no prediction, and is in no score.
+Three views of the same records: a window of the last ones, fading, and all. Beside the model's
+scores stand those of answering without learning: for classes the majority class so far and the last
+label, for numbers the mean of the labels so far and the last label. What there is to score follows
+from the task. A record that was answered before any label had come has no prediction, and is in no
+score.
 """
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.engine.tally import KINDS, LAST, LOSS, MAJORITY, MODEL, tally
-from stream_llsvm.engine.validation import MOST, array, count, number, part, require
-
-Codes = NDArray[np.int64]
+from stream_llsvm.engine import tally as of
+from stream_llsvm.engine.task import CLASSIFICATION, REGRESSION, Task
 
 WINDOW = 1_000
 FADE = 0.999
@@ -27,11 +27,11 @@ VIEWS = ("windowed", "fading", "cumulative")
 class Totals(NamedTuple):
     """What scores are made of in one view: ``means`` of what is counted, and a table.
 
-    The table has (truth, predicted) counts; the fading view has none.
+    The table has (truth, predicted) counts of classes; the fading view and numbers have none.
     """
 
     means: NDArray[np.float64]
-    table: Codes | None
+    table: NDArray[np.int64] | None = None
 
 
 class Score(NamedTuple):
@@ -46,12 +46,19 @@ class Score(NamedTuple):
     percent
         Whether people read it as a percentage, and not as a number.
     chart
-        How it is on the chart of accuracy, in the windowed view: a "line", a "baseline", "hidden"
-        until somebody asks for it, or "" for not at all. Accuracy has a line for each "view".
+        How it is on the chart of scores, in the windowed view: a "line", a "baseline", "hidden"
+        until somebody asks for it, or "" for not at all. A task's main score has a line for each
+        "view".
     main
         Whether short tables have it, too.
     family, labels
         The metric of /metrics; labelled by "view", or, windowed, by the score's "name".
+    task
+        Whether it scores classes or numbers.
+    in_units
+        Whether it is in the labels' unit, and so a number of any size.
+    less
+        Whether less is better.
 
     """
 
@@ -64,6 +71,9 @@ class Score(NamedTuple):
     main: bool = True
     family: str = ""
     labels: Literal["view", "name"] = "view"
+    task: Task = CLASSIFICATION
+    in_units: bool = False
+    less: bool = False
 
     @property
     def metric(self) -> str:
@@ -75,16 +85,18 @@ class Score(NamedTuple):
 
         Examples
         --------
-        >>> SCORES[0].text(0.9731), SCORE["log_loss"].text(0.21), SCORES[0].text(None)
+        >>> SCORE["accuracy"].text(0.9731), SCORE["log_loss"].text(0.21), SCORES[0].text(None)
         ('97.31%', '0.210', '-')
+        >>> SCORE["mae"].text(0.0123456), SCORE["mae"].text(12345.6)
+        ('0.012346', '12,346')
 
         """
         if value is None:
             return "-"
-        return f"{value:.2%}" if self.percent else f"{value:.3f}"
+        return format(value, ".2%" if self.percent else ",.5g" if self.in_units else ".3f")
 
 
-class Scores:
+class Scores(abc.ABC):
     """Prequential scores, from blocks of records.
 
     Parameters
@@ -92,142 +104,49 @@ class Scores:
     window
         How many of the last records the windowed scores look at.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = Scores(window=100)
-    >>> scores.update(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0.9, 0.4, 0.8]))
-    >>> scores.report(classes=2)["cumulative"]["accuracy"]
-    0.666...
-
     """
+
+    task: ClassVar[Task]
 
     def __init__(self, window: int = WINDOW) -> None:
         self.window = window
         self.n = 0
-        self.confusion = np.zeros((0, 0), dtype=np.int64)
-        self._recent = np.zeros((2, window), dtype=np.int64)  # truth, predicted
-        self._recent_hits = np.zeros((KINDS, window))
-        self._sums = np.zeros(KINDS)
-        self._fading = np.zeros(KINDS)
-        self._faded = 0.0
-        self._counts = np.zeros(0, dtype=np.int64)  # of each class
-        self._last = -1
 
-    def update(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
-        """Score a block: true classes, predicted ones (-1: none), and the truth's probability."""
-        if len(truth) == 0:
-            return
-        self._make_room(int(max(truth.max(), predicted.max())) + 1)
-        self._counts = self.class_counts()
-        n = tally(
-            (truth, predicted, np.ascontiguousarray(p_truth)), self.n, self._last, FADE,
-            (self._counts, self.confusion), (self._sums, self._fading),
-            (self._recent, self._recent_hits),
-        )  # fmt: skip
-        faded = FADE**n
-        self._faded = faded * self._faded + (1 - faded) / (1 - FADE)
-        self.n += n
-        self._last = int(truth[-1])
+    @abc.abstractmethod
+    def _totals(self) -> Mapping[str, Totals]:
+        """Return the totals of each view; there was a record."""
 
-    def _make_room(self, classes: int) -> None:
-        more = classes - len(self.confusion)
-        if more > 0:
-            self.confusion = np.pad(self.confusion, (0, more))
-
-    def class_counts(self) -> Codes:
-        """Return how many records of each class there were."""
-        more = len(self.confusion) - len(self._counts)
-        return np.pad(self._counts, (0, more)) if more else self._counts
-
-    def windowed_confusion(self) -> Codes:
-        """Return (truth, predicted) counts over the window."""
-        n = min(self.n, self.window)
-        truth, predicted = self._recent[:, :n]
-        table = np.zeros_like(self.confusion)
-        np.add.at(table, (truth, predicted), 1)
-        return table
-
-    def report(self, classes: int | None = None) -> dict[str, dict[str, float]]:
+    def report(self) -> dict[str, dict[str, float]]:
         """Return the scores of each view; empty before the first record."""
         if self.n == 0:
             return {}
-        if classes is not None:
-            self._make_room(classes)
-        n = min(self.n, self.window)
-        views = {
-            "windowed": self._recent_hits[:, :n].mean(axis=1),
-            "fading": self._fading / self._faded,
-            "cumulative": self._sums / self.n,
-        }
-        tables = {"windowed": self.windowed_confusion(), "cumulative": self.confusion}
         return {
             view: {
                 score.name: float(value)
-                for score in SCORES
-                if (value := score.of(Totals(means, tables.get(view)))) is not None
+                for score in scores_of(self.task)
+                if (value := score.of(totals)) is not None
             }
-            for view, means in views.items()
+            for view, totals in self._totals().items()
         }
 
-    def payload(self) -> dict[str, Any]:
-        """Return everything, as plain values; nothing in it changes with further updates."""
-        return {
-            "window": self.window, "n": self.n, "confusion": self.confusion.copy(),
-            "counts": self.class_counts().copy(), "recent": self._recent.copy(),
-            "recent_hits": self._recent_hits.copy(), "sums": self._sums.copy(),
-            "fading": self._fading.copy(), "faded": self._faded, "last": self._last,
-        }  # fmt: skip
-
-    @classmethod
-    def restored(cls, payload: Mapping[str, Any]) -> Scores:
-        """Continue from what `payload` gave; raises ModelFileError if it does not fit together.
-
-        `tally` writes wherever these say, so that each shape and each class is looked at.
-        """
-        classes = len(part(payload, "confusion", np.ndarray))
-        # Before anything is made of that size: there are as many as the file has brought.
-        recent = part(payload, "recent", np.ndarray)
-        window = count(payload, "window", 1)
-        require(recent.shape == (2, window), "recent")
-        scores = cls(window)
-        scores.n = n = count(payload, "n")
-        scores.confusion = array(payload, "confusion", np.int64, (classes, classes))
-        scores._counts = array(payload, "counts", np.int64, (classes,))
-        scores._recent = array(payload, "recent", np.int64, (2, window))
-        scores._recent_hits = array(payload, "recent_hits", np.float64, (KINDS, window))
-        scores._sums = array(payload, "sums", np.float64, (KINDS,))
-        scores._fading = array(payload, "fading", np.float64, (KINDS,))
-        scores._faded = number(payload, "faded", high=1 / (1 - FADE) + 1)
-        scores._last = count(payload, "last", -1, classes - 1)
-        for name, values in (
-            ("confusion", scores.confusion),
-            ("counts", scores._counts),
-            ("recent", scores._recent),
-            ("recent_hits", scores._recent_hits),
-            ("sums", scores._sums),
-            ("fading", scores._fading),
-        ):
-            require(bool((values >= 0).all() and (values <= MOST).all()), name)
-        require(bool((scores._recent < max(1, classes)).all()), "recent")
-        require(bool((scores._recent_hits[:LOSS] <= 1).all()), "recent_hits")
-        require(bool((scores._sums[:LOSS] <= n).all()), "sums")
-        require(bool((scores._fading[:LOSS] <= scores._faded * (1 + 1e-9)).all()), "fading")
-        require(int(scores.confusion.sum()) == n, "confusion")
-        require(bool((scores.confusion.sum(axis=1) <= scores._counts).all()), "counts")
-        require((scores._faded > 0) == (n > 0), "faded")
-        require((scores._last >= 0) == (int(scores._counts.sum()) > 0), "last")
-        return scores
-
     @property
+    @abc.abstractmethod
     def seen(self) -> int:
         """How many records had a label, those that were not scored included."""
-        return int(self._counts.sum())
+
+    @abc.abstractmethod
+    def payload(self) -> dict[str, Any]:
+        """Return everything, as plain values; nothing in it changes with further updates."""
+
+    @classmethod
+    @abc.abstractmethod
+    def restored(cls, payload: Mapping[str, Any]) -> Self:
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
 
 
 def _gain(totals: Totals, baseline: int) -> float:
     """Return the part of what a baseline gets wrong that is right; 0 where it gets all right."""
-    right, other = totals.means[MODEL], totals.means[baseline]
+    right, other = totals.means[of.MODEL], totals.means[baseline]
     return (right - other) / (1 - other) if other < 1 else 0.0
 
 
@@ -250,20 +169,26 @@ def _macro_f1(totals: Totals) -> float | None:
     return float((2 * np.diag(totals.table)[both > 0] / both[both > 0]).mean())
 
 
+def _r2(totals: Totals) -> float:
+    """Return the share of the labels' variance that is told; 0 where they are all the same."""
+    spread = totals.means[of.SPREAD]
+    return 1 - totals.means[of.SQUARED] / spread if spread > 0 else 0.0
+
+
 #: All scores, in the order of tables. A score is added here, and counted in `tally` if it must be.
 SCORES: list[Score] = [
     Score(
         "accuracy", "accuracy", "share of right answers",
-        lambda totals: totals.means[MODEL], percent=True, chart="view",
+        lambda totals: totals.means[of.MODEL], percent=True, chart="view",
     ),
     Score(
         "majority", "majority baseline", "accuracy of always naming the most frequent class",
-        lambda totals: totals.means[MAJORITY], percent=True, chart="baseline", main=False,
+        lambda totals: totals.means[of.MAJORITY], percent=True, chart="baseline", main=False,
         family="accuracy_ratio", labels="name",
     ),
     Score(
         "no_change", "no-change baseline", "accuracy of naming the previous label again",
-        lambda totals: totals.means[LAST], percent=True, chart="baseline", main=False,
+        lambda totals: totals.means[of.LAST], percent=True, chart="baseline", main=False,
         family="accuracy_ratio", labels="name",
     ),
     Score(
@@ -272,11 +197,11 @@ SCORES: list[Score] = [
     ),
     Score(
         "kappa_m", "kappa M", "gain over always naming the majority",
-        lambda totals: _gain(totals, MAJORITY), main=False, family="kappa_ratio", labels="name",
+        lambda totals: _gain(totals, of.MAJORITY), main=False, family="kappa_ratio", labels="name",
     ),
     Score(
         "kappa_t", "kappa T", "gain over naming the previous label again",
-        lambda totals: _gain(totals, LAST), main=False, family="kappa_ratio", labels="name",
+        lambda totals: _gain(totals, of.LAST), main=False, family="kappa_ratio", labels="name",
     ),
     Score(
         "macro_f1", "macro F1", "mean of the classes' F1: small ones count as much as large ones",
@@ -284,12 +209,58 @@ SCORES: list[Score] = [
     ),
     Score(
         "log_loss", "log loss", "how surprised the probabilities were: less is better",
-        lambda totals: totals.means[LOSS], family="log_loss",
+        lambda totals: totals.means[of.LOSS], family="log_loss", less=True,
+    ),
+    Score(
+        "mae", "MAE", "mean absolute error, in the label's unit: less is better",
+        lambda totals: totals.means[of.ABSOLUTE], chart="view", family="mae",
+        task=REGRESSION, in_units=True, less=True,
+    ),
+    Score(
+        "mean_label", "mean baseline", "MAE of always naming the mean of the labels so far",
+        lambda totals: totals.means[of.BY_MEAN], chart="baseline", main=False, family="mae",
+        labels="name", task=REGRESSION, in_units=True, less=True,
+    ),
+    Score(
+        "last_label", "no-change baseline", "MAE of naming the previous label again",
+        lambda totals: totals.means[of.BY_LAST], chart="baseline", main=False, family="mae",
+        labels="name", task=REGRESSION, in_units=True, less=True,
+    ),
+    Score(
+        "rmse", "RMSE", "root of the mean squared error, in the label's unit: large errors count "
+        "most", lambda totals: totals.means[of.SQUARED] ** 0.5, chart="hidden", family="rmse",
+        task=REGRESSION, in_units=True, less=True,
+    ),
+    Score(
+        "r2", "R2", "share of the labels' variance that is told: 1 is perfect, 0 is naming the "
+        "mean", _r2, task=REGRESSION,
     ),
 ]  # fmt: skip
 SCORE = {one.name: one for one in SCORES}
 
 
-def main_scores() -> list[Score]:
+def scores_of(task: Task) -> list[Score]:
+    """Return the scores that a task has."""
+    return [one for one in SCORES if one.task == task]
+
+
+def main_scores(task: Task) -> list[Score]:
     """Return the scores that short tables have."""
-    return [one for one in SCORES if one.main]
+    return [one for one in scores_of(task) if one.main]
+
+
+def headline(task: Task) -> Score:
+    """Return the score that is looked at first.
+
+    Examples
+    --------
+    >>> headline("classification").title, headline("regression").title
+    ('accuracy', 'MAE')
+
+    """
+    return next(one for one in scores_of(task) if one.chart == "view")
+
+
+def baselines(task: Task) -> list[Score]:
+    """Return what answering without learning would have scored, in place of the headline."""
+    return [one for one in scores_of(task) if one.chart == "baseline"]

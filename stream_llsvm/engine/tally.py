@@ -79,3 +79,82 @@ def tally(
             majority = is_
         last = is_
     return scored
+
+
+#: What is counted of a number: the model's absolute and squared error, the absolute errors of the
+#: mean of the labels so far and of the last label, and the label, whose variance is SPREAD.
+ABSOLUTE, SQUARED, BY_MEAN, BY_LAST, SPREAD, NUMBER_KINDS = 0, 1, 2, 3, 4, 5
+LABEL = SPREAD
+#: What is known of the labels: of all the number, the mean and the last; of those that were scored
+#: the mean and the sum of squares around it; the same fading, and how many those count as.
+SEEN, MEAN, LATEST, OWN, OWN_SQUARES, FADED, FADED_MEAN, FADED_SQUARES, MOMENTS = range(9)
+#: Errors and labels beyond this count as that far, so that the square of each is finite.
+FURTHEST = 1e140
+#: The errors that a drift detector watches are whole numbers up to this.
+LEVELS = 255
+
+
+@_compiled
+def tally_numbers(
+    block: tuple[NDArray[Any], NDArray[Any]],
+    begun: int,
+    fade: float,
+    moments: NDArray[Any],
+    totals: tuple[NDArray[Any], NDArray[Any]],
+    recent: NDArray[Any],
+    levels: NDArray[Any],
+) -> int:
+    """Count a block of records with numbers, by a compiled loop; return how many were scored.
+
+    One without an answer is not: its label only counts to the mean so far.
+
+    Parameters
+    ----------
+    block
+        Each record's label, and the number that was told (NaN: none).
+    begun
+        How many records were scored before.
+    fade
+        What a record still counts when another has come.
+    moments
+        What is known of the labels; updated.
+    totals
+        Sums of each kind, over all records and fading; updated.
+    recent
+        Each kind of the last records; updated.
+    levels
+        Filled with each error as a share of one standard deviation of the latest labels.
+
+    """
+    (truth, told), (sums, fading) = block, totals
+    window = recent.shape[1]
+    scored = 0
+    for i in range(len(truth)):
+        label = min(max(truth[i], -FURTHEST), FURTHEST)
+        if told[i] == told[i]:
+            at = (begun + scored) % window
+            error = min(abs(truth[i] - told[i]), FURTHEST)
+            recent[ABSOLUTE, at], recent[SQUARED, at] = error, error * error
+            recent[BY_MEAN, at] = min(abs(label - moments[MEAN]), FURTHEST)
+            recent[BY_LAST, at] = min(abs(label - moments[LATEST]), FURTHEST)
+            recent[LABEL, at] = label
+            for kind in range(SPREAD):
+                sums[kind] += recent[kind, at]
+                fading[kind] = fade * fading[kind] + recent[kind, at]
+            spread = (moments[FADED_SQUARES] / max(moments[FADED], 1.0)) ** 0.5
+            share = error / spread if spread > 0 else (1.0 if error > 0 else 0.0)
+            levels[i] = int(min(share, 1.0) * LEVELS + 0.5)
+            scored += 1
+            before = label - moments[OWN]
+            moments[OWN] += before / (begun + scored)
+            moments[OWN_SQUARES] += before * (label - moments[OWN])
+            before = label - moments[FADED_MEAN]
+            weight = fade * moments[FADED]
+            moments[FADED] = weight + 1
+            moments[FADED_MEAN] += before / moments[FADED]
+            moments[FADED_SQUARES] *= fade
+            moments[FADED_SQUARES] += before * before * (weight / moments[FADED])
+        moments[SEEN] += 1
+        moments[MEAN] += (label - moments[MEAN]) / moments[SEEN]
+        moments[LATEST] = label
+    return scored

@@ -49,7 +49,7 @@ def load_model(
     'yes'
 
     """
-    return _made_of(read(path), trust_pickle=trust_pickle, functions=functions)
+    return from_payload(read(path), trust_pickle=trust_pickle, functions=functions)
 
 
 def from_payload(
@@ -58,24 +58,13 @@ def from_payload(
     trust_pickle: bool = False,
     functions: Functions = (),
 ) -> Any:
-    """Make a model from what `save` put into the file: one that an engine can run."""
-    model = _made_of(payload, trust_pickle=trust_pickle, functions=functions)
-    if not hasattr(learner_in(model), "predict_proba_one"):
-        raise ModelFileError(
-            f"the file holds a {type(model).__name__}, which load_model reads, but which is not "
-            "one of the classifiers that the engine and the command work with"
-        )
-    return model
-
-
-def _made_of(
-    payload: Mapping[str, Any],
-    *,
-    trust_pickle: bool = False,
-    functions: Functions = (),
-) -> Any:
+    """Make a model from what `save` put into the file; ModelFileError if it is none."""
     if payload.get("class") in (PIPELINE, PICKLED):
-        return pipeline_of(payload, _made_of, trust_pickle=trust_pickle, functions=functions)
+        model = pipeline_of(payload, from_payload, trust_pickle=trust_pickle, functions=functions)
+        if not hasattr(learner_in(model), "predict_one"):
+            found = type(learner_in(model)).__name__
+            raise ModelFileError(f"the file holds a {found}, which predicts nothing")
+        return model
     for part, expected in _PARTS.items():
         if type(payload.get(part)) is not expected:
             raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")

@@ -135,13 +135,32 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
         names, matrix = as_matrix(X)
         targets = _targets(y, len(matrix))
         importance = checked_weights(w, len(matrix))
-        out = np.zeros((len(matrix), 1))
-        if (importance > 0).any():
-            state = self._know(_named(names, matrix))
-            targets = np.where(importance > 0, targets, np.nan)
-            state.answer(self._features.encode_many(names, matrix), targets, importance, out)
-        else:
+        targets = np.where(importance > 0, targets, np.nan)
+        told = self._test_then_learn_rows(names, matrix, targets, importance)
+        return np.where(np.isnan(told), 0.0, told)
+
+    def _test_then_learn_rows(
+        self,
+        names: Sequence[Hashable],
+        matrix: Matrix,
+        targets: NDArray[np.float64],
+        importance: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Learn from each row whose target is not NaN, and return the numbers predicted before.
+
+        They are NaN where nothing had been learned yet.
+        """
+        n, begun = len(matrix), self._state is not None
+        out = np.zeros((n, 1))
+        taught = np.flatnonzero(~np.isnan(targets))
+        if len(taught) == 0:
             self._tell(names, matrix, out)
+        else:
+            state = self._know(_named(names, matrix))
+            importance = np.ones(n) if importance is None else importance
+            state.answer(self._features.encode_many(names, matrix), targets, importance, out)
+        if not begun:
+            out[: taught[0] + 1 if len(taught) else n] = np.nan
         return out[:, 0]
 
     def predict_many(self, X: Any) -> Any:

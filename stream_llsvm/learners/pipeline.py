@@ -44,12 +44,6 @@ def learner_in(model: Any) -> Any:
     return model[len(model) - 1] if is_pipeline(model) and len(model) > 0 else model
 
 
-def classifier_in(model: Any) -> LocalClassifier | None:
-    """Return the classifier of this package that a model is or ends in, None if it is none."""
-    found = learner_in(model)
-    return found if isinstance(found, LocalClassifier) else None
-
-
 def knows_missing(model: Any) -> bool:
     """Whether a step of a pipeline wants values that are missing named, as None.
 
@@ -78,7 +72,8 @@ def functions_in(model: Any) -> list[Callable[..., Any]]:
     return list(writer.functions.values())
 
 
-def _is_own(model: Any) -> bool:
+def is_own(model: object) -> bool:
+    """Whether a model is one of this package's, and no pipeline around one."""
     return isinstance(model, LocalClassifier | NumberLearner)
 
 
@@ -91,13 +86,13 @@ def payload_of(model: Any, *, trust_pickle: bool = False) -> dict[str, Any]:
         If part of it has no plain form, and pickles are not trusted; the text says which.
 
     """
-    if _is_own(model):
+    if is_own(model):
         memory = model._state
         state = None if memory is None else memory.state.view(np.uint8).copy()
         payload: dict[str, Any] = model._payload()
         return payload | {"state": state}
     writer, said = Writer(trust_pickle=trust_pickle), {"version": __version__}
-    if not is_pipeline(model) or not _is_own(learner_in(model)):
+    if not is_pipeline(model) or not is_own(learner_in(model)):
         if not trust_pickle:
             kind = type(learner_in(model)).__name__
             raise UnfitError(

@@ -82,7 +82,7 @@ def completed(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("run", "--model", "l"), ["l3svm", "lcc", "llsvm", "localsvm"]),
+        (("run", "--model", "l"), ["l3svm", "lcc", "llsvm", "localsvm", "llsvm-regressor"]),
         (("evaluate", "x.csv", "--models", "lcc,sa"), ["lcc,sapl"]),
         (("evaluate", "x.csv", "--against", "lo"), ["logreg"]),
         (("demo", "--stream", "ph"), ["phishing"]),
@@ -102,9 +102,9 @@ def test_a_shell_completes_values(words: tuple[str, ...], offered: list[str]) ->
         (["--max-batch", "0"], "--max-batch: max_batch must be a whole number from 1"),
         (["--detector", "adwn"], "--detector: detector must be one of 'adwin', 'none'"),
         (["--model", "sappl"], 'did you mean "sapl"? There are additive, '),
-        (["--model", "sappl"], ", pegasos, sapl\n"),
-        (["--model", "LLSVMRegressor"], "LLSVMRegressor learns numbers, and the engine learns cl"),
-        (["--model", "pegasosregressor"], "the engine learns classes: there are additive, "),
+        (["--model", "sappl"], ", pegasos, sapl, llsvm-regressor, pegasos-regressor\n"),
+        (["--model", "llsvm-regressor", "--probabilities", "all"], "LLSVMRegressor learns numbers"),
+        (["--model", "pegasosregressor"], 'did you mean "PegasosRegressor"?'),
         (["--option", "members=anchors:1,fers"], "fers"),
     ],
 )

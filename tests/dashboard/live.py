@@ -117,7 +117,7 @@ class Live:
 @contextmanager
 def live(
     records: Sequence[dict[str, Any]] = (),
-    model: base.Classifier | None = None,
+    model: base.Classifier | base.Regressor | None = None,
     *,
     source: Fed | None = None,
     token: str | None = None,

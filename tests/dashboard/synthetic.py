@@ -163,9 +163,10 @@ class Run:
                 "classes": len(names),
             }
             | status,
+            "task": "classification",
             "point": point,
             "scores": scores,
-            "score_list": score_list(),
+            "score_list": score_list("classification"),
             "window": 1000,
             "confusion": {
                 "classes": names,

@@ -55,11 +55,11 @@ def test_an_answer_says_what_of_the_record_the_model_knows(run: Live) -> None:
 
 
 def test_asking_teaches_nothing(run: Live) -> None:
-    before = everything(run.engine.model)  # type: ignore[arg-type]
+    before = everything(run.engine.model)
     for _ in range(20):
         run.post("/api/predict", {"records": [{"x": 5.0, "new": 1.0}] * 50})
         run.post("/api/explain", {"record": {"x": 5.0, "new": 1.0}})
-    assert everything(run.engine.model) == before  # type: ignore[arg-type]
+    assert everything(run.engine.model) == before
 
 
 def test_an_explanation_adds_up_and_looks_like_those_of_the_page(run: Live) -> None:

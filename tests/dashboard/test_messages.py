@@ -17,6 +17,7 @@ from stream_llsvm import CommitteeClassifier, EngineError
 from stream_llsvm.dashboard.look import Status
 from stream_llsvm.dashboard.model_copy import copy_of
 from stream_llsvm.engine.checkpoints import Checkpoints
+from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.model import notices as compiling
 from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for
@@ -31,8 +32,8 @@ POINT = {
     "predict_p99", "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
 }  # fmt: skip
 FRAME = {
-    "id", "time", "status", "point", "scores", "score_list", "window", "confusion", "lag", "labels",
-    "events", "dead_letters", "model",
+    "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
+    "labels", "events", "dead_letters", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}
 
@@ -84,7 +85,7 @@ def test_a_run_with_labels() -> None:
         assert (status["predicted"], status["learned"]) == (500, 500)
         assert (status["features"], status["classes"], status["lag"]) == (2, 2, None)
         assert status["checkpoint"] is None and frame["labels"] is None and frame["lag"] is None
-        scores = run.engine.progress.scores.report(2)
+        scores = run.engine.progress.scores.report()
         assert frame["scores"] == json.loads(json.dumps(scores))
         assert frame["point"]["windowed"] == scores["windowed"]["accuracy"]
         assert sum(frame["point"]["members"]) == pytest.approx(1)
@@ -137,7 +138,9 @@ def test_sixty_classes_are_folded_into_forty_and_others() -> None:
         assert confusion["classes"][-1] == "(others)"
         assert not set(confusion["classes"]) & set(few)
         told = sum(map(sum, confusion["cumulative"]))
-        assert told == int(run.engine.progress.scores.confusion.sum())
+        scores = run.engine.progress.scores
+        assert isinstance(scores, ClassScores)
+        assert told == int(scores.confusion.sum())
         support = {row["label"]: 0 for row in records}
         for row in records:
             support[row["label"]] += 1
@@ -171,7 +174,7 @@ def test_names_that_are_meant_to_hurt_are_only_text() -> None:
         assert frame["events"][0]["text"].startswith("<script>")
         answer = run.get("/api/snapshot")
         assert answer.headers["content-type"] == "application/json"
-        features = run.engine.model.features  # type: ignore[attr-defined]
+        features = run.engine.model.features
         assert set(features) == {name for name in HOSTILE if name}
 
 

@@ -1,4 +1,4 @@
-"""Each exported classifier through the engine: killed in the middle, it goes on to the bit."""
+"""Each exported learner through the engine: killed in the middle, it goes on to the bit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ import stream_llsvm
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS, STUCK_AFTER = 900, 500
-CLASSIFIERS = sorted(name for name in stream_llsvm.__all__ if name.endswith("Classifier"))
+LEARNERS = sorted(
+    name for name in stream_llsvm.__all__ if name.endswith(("Classifier", "Regressor"))
+)
 
 #: Runs the learners named one after the other. With "stuck" each stays in the middle of its stream,
 #: some way behind a checkpoint, until somebody kills the process.
 RUN = """
-import sys, threading, time
+import json, sys, threading, time
 from pathlib import Path
 from stream_llsvm.connectors import FileSink, FileSource
 from stream_llsvm.engine import Checkpoints, Engine
@@ -42,9 +44,10 @@ for name in names:
     own = Path(folder) / name
     own.mkdir(parents=True, exist_ok=True)
     sink = Stuck(own / "out.jsonl")
+    label, other = ("number", "class") if name.endswith("Regressor") else ("class", "number")
     engine = Engine(
-        FileSource([data], label="y"), made(name), sink=sink,
-        checkpoints=Checkpoints(own / "checkpoints"), every=0.0, max_batch=100, detector=None,
+        FileSource([data], label=label, ignore=[other]), made(name), sink=sink,
+        checkpoints=Checkpoints(own / "checkpoints"), every=0.0, max_batch=100,
         clock=lambda: 0.0,
     )
     if way == "stuck":
@@ -60,6 +63,8 @@ for name in names:
     begun = engine.position is not None
     report = engine.run()
     engine.model.save(own / "model.llsvm")
+    scores = {key: report[key] for key in ("scores", "unscored", "drifts", "rejected")}
+    (own / "scores.json").write_text(json.dumps(scores))
     print(name, "went on" if begun else "began", report["records"], flush=True)
 print("all", flush=True)
 if way == "stuck":
@@ -69,7 +74,7 @@ if way == "stuck":
 
 def begin(way: str, data: Path, folder: Path) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", RUN, way, str(STUCK_AFTER), str(data), str(folder)]
-    return subprocess.Popen([*command, *CLASSIFIERS], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return subprocess.Popen([*command, *LEARNERS], stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +84,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(RECORDS, 3)).round(3)
     y = (x[:, 0] * x[:, 1] > 0).astype(int) + (x[:, 2] > 1)
-    rows = [f"{a},{b},{c},{k}" for (a, b, c), k in zip(x.tolist(), y.tolist(), strict=True)]
+    numbers = np.where(np.arange(RECORDS) < 600, x[:, 0] * x[:, 1], 5 * x[:, 2]).round(3)
+    columns = zip(x.tolist(), y.tolist(), numbers.astype(str).tolist(), strict=True)
+    rows = [f"{a},{b},{c},{k},{z}" for (a, b, c), k, z in columns]
+    rows[450] = "1,1,1,0,none at all"  # of two that were checkpointed before, and after
+    rows[700] = "1,1,1,0,1e999"
     data = folder / "stream.csv"
-    data.write_text("a,b,c,y\n" + "\n".join(rows) + "\n")
+    data.write_text("a,b,c,class,number\n" + "\n".join(rows) + "\n")
     quiet = begin("through", data, folder / "quiet")
     killed = begin("stuck", data, folder / "killed")
     try:
@@ -92,17 +101,17 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     finally:
         killed.kill()
         killed.communicate()
-    assert stuck == [f"stuck {name}" for name in CLASSIFIERS]
+    assert stuck == [f"stuck {name}" for name in LEARNERS]
     told = quiet.communicate()[0].splitlines()
-    assert told == [*(f"{name} began {RECORDS}" for name in CLASSIFIERS), "all"]
+    assert told == [*(f"{name} began {RECORDS}" for name in LEARNERS), "all"]
     told = begin("through", data, folder / "killed").communicate()[0].splitlines()
-    assert told == [*(f"{name} went on {RECORDS}" for name in CLASSIFIERS), "all"]
+    assert told == [*(f"{name} went on {RECORDS}" for name in LEARNERS), "all"]
     return folder
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_a_killed_run_goes_on_to_the_bit(name: str, runs: Path) -> None:
-    for file in ("model.llsvm", "out.jsonl"):
+    for file in ("model.llsvm", "out.jsonl", "scores.json"):
         quiet, killed = (runs / which / name / file for which in ("quiet", "killed"))
         assert quiet.stat().st_size > 0
         assert killed.read_bytes() == quiet.read_bytes(), file

@@ -55,7 +55,7 @@ def test_a_schema_that_drifts(tmp_path: Path) -> None:
     assert len(dead.read_text().splitlines()) == 4
     alone = model()
     taught(alone, [({k: v for k, v in r.items() if k != "y"}, r["y"]) for r in good])
-    assert everything(engine.model) == everything(alone)  # type: ignore[arg-type]
+    assert everything(engine.model) == everything(alone)
     assert set(report["classes"]) >= {"up", 2.5, 7}
 
 
@@ -78,7 +78,7 @@ def test_a_bad_field_costs_no_record_and_is_counted_over_restarts(tmp_path: Path
     for x in wanted[200:250]:
         x["note"] = None
     taught(alone, list(zip(wanted, [r["y"] for r in plain + odd], strict=True)))
-    assert everything(engine.model) == everything(alone)  # type: ignore[arg-type]
+    assert everything(engine.model) == everything(alone)
 
 
 def test_labels_that_all_come_before_their_records() -> None:
@@ -151,7 +151,7 @@ def test_a_damaged_checkpoint_is_replayed_from_the_one_before(tmp_path: Path, da
     engine = run(None)
     told = next(e for e in engine.progress.events if e["kind"] == "checkpoint unreadable")
     assert last.name in told["text"] and "done again" in told["text"]
-    assert everything(engine.model) == everything(learned(rows(300)))  # type: ignore[arg-type]
+    assert everything(engine.model) == everything(learned(rows(300)))
     numbers = [json.loads(line)["offset"] for line in out.read_text().splitlines()]
     assert numbers == list(range(1, 301))
 

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from stream_llsvm import Engine, LLSVMClassifier, ModelFileError
 from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource
 from stream_llsvm.engine import CheckpointError, Checkpoints, EngineError, Waiting
+from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.resume import contents_of
-from stream_llsvm.engine.scores import Scores
 from stream_llsvm.engine.tally import KINDS
 from stream_llsvm.model import file as model_file
 from tests.cli.support import run as command
@@ -244,13 +244,13 @@ def test_each_part_is_needed(
 
 def test_scores_of_another_version_are_not_counted_on() -> None:
     """A loop without bounds would write behind what they bring."""
-    scores = Scores(10)
+    scores = ClassScores(10)
     scores.update(np.array([0, 1]), np.array([0, 0]), np.array([0.9, 0.2]))
     old = scores.payload()
     old["sums"], old["fading"] = old["sums"][:-1], old["fading"][:-1]
     old["recent_hits"] = old["recent_hits"][:-1].copy()
     with pytest.raises(ModelFileError, match="written by another version"):
-        Scores.restored(old)
+        ClassScores.restored(old)
 
 
 def parts(value: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -203,15 +203,16 @@ def test_a_lambda_is_told_to_get_a_name(tmp_path: Path) -> None:
         save_model(model, tmp_path / "model.llsvm", trust_pickle=True)
 
 
-def test_a_pipeline_that_predicts_numbers_is_kept_and_not_run(tmp_path: Path) -> None:
+def test_a_pipeline_that_predicts_numbers_is_kept_and_run(tmp_path: Path) -> None:
     model = preprocessing.StandardScaler() | LLSVMRegressor()
     for i in range(50):
         model.learn_one({"a": float(i)}, 2.0 * i)
     save_model(model, tmp_path / "model.llsvm")
     read = load_model(tmp_path / "model.llsvm")
     assert read.predict_one({"a": 7.0}) == model.predict_one({"a": 7.0})
-    with pytest.raises(TypeError, match="learns numbers"):
-        Engine(ListSource([], label="y"), read)
+    report = Engine(ListSource([{"a": 7.0, "y": 14.0}], label="y"), read).run()
+    off = abs(model.predict_one({"a": 7.0}) - 14.0)
+    assert report["scores"]["cumulative"]["mae"] == pytest.approx(off)
 
 
 def test_late_labels_teach_a_pipeline(tmp_path: Path) -> None:

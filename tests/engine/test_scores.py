@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics
 
-from stream_llsvm.engine.scores import FADE, Scores
+from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.scores import FADE
 from stream_llsvm.model.file import dumps, loads
 
 Codes = NDArray[np.int64]
@@ -26,9 +27,9 @@ def stream(seed: int, n: int, classes: int) -> tuple[Codes, Codes, NDArray[np.fl
 
 def scored(
     blocks: list[int], truth: Codes, told: Codes, p: NDArray[np.float64], window: int = 50
-) -> Scores:
+) -> ClassScores:
     """Feed the stream in blocks of these sizes, then the rest."""
-    scores, begin = Scores(window), 0
+    scores, begin = ClassScores(window), 0
     for size in [*blocks, len(truth)]:
         part = slice(begin, begin + size)
         scores.update(truth[part], told[part], p[part])
@@ -86,7 +87,7 @@ def test_how_the_stream_is_cut_does_not_matter(blocks: list[int], seed: int) -> 
 
 
 def test_a_class_that_comes_late_widens_the_table() -> None:
-    scores = Scores(10)
+    scores = ClassScores(10)
     one: Any = np.array([1.0])
     scores.update(np.array([0]), np.array([0]), one)
     scores.update(np.array([5]), np.array([0]), one)
@@ -118,14 +119,14 @@ def test_what_was_not_predicted_is_in_no_score(answered: list[bool], seed: int) 
 def test_scores_go_on_where_they_were_kept() -> None:
     truth, told, p = stream(4, 200, 3)
     half = scored([], truth[:90], told[:90], p[:90])
-    kept = Scores.restored(loads(dumps({"s": half.payload()}))["s"])  # type: ignore[arg-type]
+    kept = ClassScores.restored(loads(dumps({"s": half.payload()}))["s"])  # type: ignore[arg-type]
     for scores in (half, kept):
         scores.update(truth[90:], told[90:], p[90:])
     assert kept.report() == half.report()
 
 
 def test_nothing_is_reported_of_nothing() -> None:
-    assert Scores().report() == {}
+    assert ClassScores().report() == {}
 
 
 def test_what_a_checkpoint_holds_does_not_change_any_more() -> None:

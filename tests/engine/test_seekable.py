@@ -80,7 +80,7 @@ def test_what_was_read_ahead_is_learned_when_it_is_stopped(tmp_path: Path) -> No
     assert 100 <= first.progress.counts["learned"] == pipe.polled < 400
     last = run(pipe, tmp_path)
     assert last.progress.counts["learned"] == 400
-    assert everything(last.model) == everything(learned(data))  # type: ignore[arg-type]
+    assert everything(last.model) == everything(learned(data))
 
 
 def test_a_crash_costs_what_came_after_the_checkpoint(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_crash_costs_what_came_after_the_checkpoint(tmp_path: Path) -> None:
     lost = pipe.polled
     last = run(pipe, tmp_path)
     assert last.progress.counts["learned"] == kept + 400 - lost < 400
-    assert everything(last.model) == everything(learned(data[:kept] + data[lost:]))  # type: ignore[arg-type]
+    assert everything(last.model) == everything(learned(data[:kept] + data[lost:]))
 
 
 def test_it_is_said_what_that_means(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from stream_llsvm import LLSVMRegressor, ModelFileError, PegasosRegressor
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import COUNT, INVERSE, VARIANCE
-from stream_llsvm.learners.load import _made_of
+from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.anchors.state import N_ANCHORS
 from stream_llsvm.members.family.pegasos import steps
 from tests.learners.number_support import BOTH, everything, numbers, small, taught
@@ -52,18 +52,20 @@ IMPOSSIBLE: list[tuple[Any, int, str, Any, float]] = [
 def test_what_is_impossible_is_refused(change: Any) -> None:
     kind, *where = change
     model = taught(small(kind), numbers(50))
-    assert everything(_made_of(model._payload())) == everything(model)
+    assert everything(from_payload(model._payload())) == everything(model)
     with pytest.raises(ModelFileError, match="impossible"):
-        _made_of(changed(model, *where))
+        from_payload(changed(model, *where))
 
 
 @BOTH
 def test_settings_are_those_of_the_options_whatever_the_file_says(kind: Any) -> None:
     model = taught(small(kind), numbers(100))
-    assert everything(_made_of(changed(model, NUMBERS, "epsilon", 0, 1e30))) == everything(model)
+    assert everything(from_payload(changed(model, NUMBERS, "epsilon", 0, 1e30))) == everything(
+        model
+    )
     if kind is PegasosRegressor:
         for setting in (steps.L2, steps.EPSILON, steps.T0):
-            loaded = _made_of(changed(model, MEMBER, "head", setting, 1e30))
+            loaded = from_payload(changed(model, MEMBER, "head", setting, 1e30))
             assert everything(loaded) == everything(model)
 
 
@@ -84,7 +86,7 @@ def test_no_number_in_a_file_can_crash_the_process(kind: Any, standardize: bool)
                         continue
                     at = np.unravel_index(place, block.views(row)[section].shape)
                     try:
-                        loaded = _made_of(changed(model, row, section, at, value))
+                        loaded = from_payload(changed(model, row, section, at, value))
                     except ModelFileError:
                         continue
                     accepted += 1

@@ -118,8 +118,7 @@ def test_bad_files_are_refused(kind: Any, tmp_path: Path) -> None:
         model_file.write(tmp_path / "model", payload | change)
         with pytest.raises(ModelFileError):
             load_model(tmp_path / "model")
-    with pytest.raises(ModelFileError, match=f"holds a {kind.__name__}.*not one of the"):
-        from_payload(payload)
+    assert type(from_payload(payload)) is kind
 
 
 @BOTH

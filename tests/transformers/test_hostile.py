@@ -102,7 +102,10 @@ def test_what_was_not_changed_goes_on(payload: dict[str, Any]) -> None:
     model, own = from_payload(payload), everything()
     answers = [Learner(one).take(batch(30, seed=1)) for one in (model, own)]
     assert not answers[0].refused
-    assert answers[0].sure.tolist() == answers[1].sure.tolist()
+    first, second = (answer.sure for answer in answers)
+    assert first is not None
+    assert second is not None
+    assert first.tolist() == second.tolist()
 
 
 @pytest.fixture(scope="module")

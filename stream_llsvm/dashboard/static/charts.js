@@ -189,8 +189,9 @@ export class Legend {
       say(name, brief(one.name, 28));
       const all = this.latest[i] ?? [];
       const now = all[hovered ?? all.length - 1] ?? null;
-      const below = now !== null && this.chart.limits && now < this.chart.limits[0];
-      say(value, one.hidden ? "off" : `${this.form(now)}${below ? " \u2193" : ""}`);
+      const [foot, top] = (now !== null && this.chart.limits) || [-Infinity, Infinity];
+      const outside = now < foot ? " \u2193" : now > top ? " \u2191" : "";
+      say(value, one.hidden ? "off" : `${this.form(now)}${outside}`);
     });
   }
 }
@@ -232,6 +233,18 @@ export function closeUp(lines, before) {
   const top = Math.min(1, Math.ceil((high + 0.1 * span) / step) * step);
   const foot = Math.floor((Math.min(low, top - span) - 0.1 * span) / step) * step;
   return [low >= 0 ? Math.max(0, foot) : foot, top + 0.002];
+}
+
+/**
+ * Bounds of errors: from nothing to all that was lately and almost all of what was before. Others
+ * are in it, too, as far as that does not press the rest flat.
+ */
+export function fromNothing(lines, others) {
+  const known = lines.flatMap((line) => line.filter(Number.isFinite)).sort((a, b) => a - b);
+  const lately = lines.flatMap((line) => line.slice(-Math.ceil(line.length / 5)).filter(Number.isFinite));
+  const high = Math.max(known[Math.floor(known.length * 0.95)] ?? 0, ...lately);
+  const beside = others.flatMap((line) => line.slice(-1)).filter((value) => value <= 4 * high);
+  return [0, 1.1 * Math.max(high, ...beside) || 1];
 }
 
 const CLOSEST = 0.04; // what is nearer is noise

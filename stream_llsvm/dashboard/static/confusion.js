@@ -1,6 +1,6 @@
 // Which class is taken for which, and how good the answers are for each.
 
-import { byId, cell, el, empty, fill, mark, segments, table } from "page/dom.js";
+import { byId, cell, el, empty, fill, mark, segments, shown, table } from "page/dom.js";
 import { count, inOrder, percent } from "page/numbers.js";
 
 /** Draw the matrix and the scores of each class. */
@@ -16,6 +16,7 @@ export function confusionPanel(page) {
     page.redraw();
   });
   return () => {
+    shown(panel, page.frame?.task !== "regression"); // numbers are not taken for one another
     const told = page.frame?.confusion;
     const none = !told?.classes?.length || !Object.keys(page.frame.scores ?? {}).length;
     empty(panel, none);

@@ -3,6 +3,9 @@
 import { el, fill, mark, say, shown, table } from "page/dom.js";
 import { brief, count, percent, short, signed } from "page/numbers.js";
 
+/** Whether the answer is a number, and no class: nobody says how sure that is. */
+export const isNumber = (why) => why.sure === null || why.sure === undefined;
+
 /** Fill a box with what is behind an answer; nothing if there is none. */
 export function tellWhy(box, why) {
   shown(box, Boolean(why));
@@ -10,9 +13,10 @@ export function tellWhy(box, why) {
   const [title, below, bars, members, anchors, voters] = fill(box, 6, (i) =>
     [() => el("h3"), () => el("p", { class: "key" }), () => el("table", { class: "bars both" }),
       () => el("p", { class: "key" }), () => el("p", { class: "key" }), () => el("table", { class: "numbers" })][i]());
-  const truth = why.truth === null || why.truth === undefined || why.truth === why.label ? "" : `, but it was ${brief(why.truth)}`;
+  const number = isNumber(why);
+  const truth = why.truth === null || why.truth === undefined || why.truth === why.label ? "" : `, ${number ? "and" : "but"} it was ${brief(why.truth)}`;
   say(title, `${brief(why.label)}${truth}`);
-  say(below, `${percent(why.sure)} sure. Its score of ${short(why.score)} is the sum of these parts, for ${brief(why.label)} (right) or against it (left):`);
+  say(below, number ? `With all features at their means it would be ${short(why.reference)}. What raises it (right) or lowers it (left):` : `${percent(why.sure)} sure. Its score of ${short(why.score)} is the sum of these parts, for ${brief(why.label)} (right) or against it (left):`);
   parts(bars, why);
   const voices = Object.entries(why.members ?? {});
   shown(members, voices.length > 1);
@@ -36,7 +40,7 @@ function parts(node, why) {
   // Of a model that cannot share its score out among features all of it is the bias.
   const shared = all.length > 0 && (why.contributions ?? []).length > 0;
   const together = shared ? (why.bias ?? 0) - (why.reference ?? 0) : 0;
-  if (shared && why.reference) all.push({ name: "all features at their means", part: why.reference, own: true });
+  if (shared && why.reference && !isNumber(why)) all.push({ name: "all features at their means", part: why.reference, own: true });
   if (together) all.push({ name: "what features do together", part: together, own: true });
   if (!shared && why.bias) all.push({ name: "not any one feature's", part: why.bias, own: true });
   const most = Math.max(1e-12, ...all.map(({ part }) => Math.abs(part)));

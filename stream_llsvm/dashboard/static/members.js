@@ -51,9 +51,10 @@ export function membersPanel(page) {
       chart.draw(view, values);
       if (of >= 0) legend.draw(values);
     }
+    shown(byId("mixture").parentElement, mixture.length > 0);
     mixtureTable(mixture);
     relevance(model.relevance ?? []);
-    health(model.health);
+    health(model.health, page.frame.task);
   };
 }
 
@@ -104,10 +105,10 @@ function relevance(all) {
     ]));
 }
 
-function health(told) {
+function health(told, task) {
   const facts = told ? [
     ["Weight norm", short(told.weight_norm), "length of all weights together"],
-    ["Margin violations", percent(told.violations), "of the latest records: the truth was given less than 73%"],
+    ...(task === "regression" ? [] : [["Margin violations", percent(told.violations), "of the latest records: the truth was given less than 73%"]]),
     ["Non-finite numbers", count(told.non_finite), "must be 0", told.non_finite > 0],
     ["Anchor moves", count(told.anchor_moves), "steps that anchors have taken"],
     ["Size of the model", bytes(told.state_bytes), "does not grow with the stream"],

@@ -25,8 +25,9 @@ export const percent = (value, digits = 1) =>
 export const fixed = (value, digits = 3) =>
   known(value) ? value.toFixed(digits).replace(/^-/, "\u2212") : NONE;
 
-/** A score as its list says it is read: 91.2% or 0.912 */
-export const score = ({ percent: share }, value, digits = 1) => (share ? percent(value, digits) : fixed(value));
+/** A score as its list says it is read: 91.2%, 0.912, or a number of any size */
+export const score = ({ percent: share, in_units: units }, value, digits = 1) =>
+  (share ? percent(value, digits) : units ? short(value) : fixed(value));
 
 /** A number of any size in a few characters: 0.0123, 12.3, 1.2e+6 */
 export function short(value) {

@@ -1,7 +1,7 @@
 // The state of the run in a word, and the numbers one looks at first.
 
 import { byId, el, fill, mark, say, shown } from "page/dom.js";
-import { clock, compact, count, percent, span, tail } from "page/numbers.js";
+import { clock, compact, count, score, span, tail } from "page/numbers.js";
 
 const WORDS = {
   connecting: "Connecting", starting: "Starting", compiling: "Compiling kernels", running: "Running", waiting: "Waiting for records",
@@ -26,8 +26,9 @@ export function statusPanel(page) {
     const source = status.source || "a stream";
     mark(say(byId("source"), tail(source, 36)), "title", source);
     mark(say(byId("model"), status.model), "title", status.model);
-    const accuracy = page.frame.scores?.windowed?.accuracy;
-    const heading = accuracy === undefined ? WORDS[state] : percent(accuracy);
+    const { lead } = scoresOf(page.frame);
+    const value = page.frame.scores?.windowed?.[lead?.name];
+    const heading = value === undefined ? WORDS[state] : lead.percent ? score(lead, value) : `${lead.title} ${score(lead, value)}`;
     const title = `${heading} \u00b7 ${source}`;
     if (document.title !== title) document.title = title;
     glance(page, status);
@@ -61,30 +62,41 @@ function told(page, status) {
   return { state: status.state, since: status.since, trouble };
 }
 
-const FEW = 100; // labelled records before accuracy is judged
+const FEW = 100; // labelled records before a score is judged
 const FALLEN = 0.05; // below its mean that is worth a colour
+const GROWN = 1.5; // times its mean that is, of an error
 
-/** Whether the accuracy is as it should be: a class for its colour, and what it is held against. */
-function judged(scores, status) {
-  const { accuracy, majority, no_change: same } = scores?.windowed ?? {};
-  const usual = `majority baseline ${percent(majority)}`;
+/** The score that is looked at first, and what it is held against. */
+function scoresOf(frame) {
+  const all = frame.score_list ?? [];
+  return { lead: all.find(({ chart }) => chart === "view"), naive: all.filter(({ chart }) => chart === "baseline") };
+}
+
+/** Whether the main score is as it should be: a class for its colour, and what it is held against. */
+function judged({ lead, naive }, scores, status) {
+  const now = scores?.windowed ?? {};
+  const value = now[lead.name];
+  const usual = `${naive[0].title} ${score(naive[0], now[naive[0].name])}`;
   if (!(status.learned >= FEW)) return ["", usual];
-  if (accuracy < majority) return ["bad", `below the majority baseline, ${percent(majority)}`];
-  if (accuracy < same) return ["bad", `below the no-change baseline, ${percent(same)}`];
-  const mean = scores.cumulative?.accuracy;
-  if (accuracy < mean - FALLEN) return ["warn", `below its mean, ${percent(mean)}`];
-  return ["", usual];
+  const side = lead.less ? "above" : "below";
+  const beaten = naive.find(({ name }) => (lead.less ? value > now[name] : value < now[name]));
+  if (beaten) return ["bad", `${side} the ${beaten.title}, ${score(beaten, now[beaten.name])}`];
+  const mean = scores.cumulative?.[lead.name];
+  const worse = lead.less ? value > GROWN * mean : value < mean - FALLEN;
+  return worse ? ["warn", `${side} its mean, ${score(lead, mean)}`] : ["", usual];
 }
 
 function glance(page, status) {
-  const { scores, window: size } = page.frame;
-  const accuracy = scores?.windowed?.accuracy ?? null;
-  const [good, compared] = judged(scores, status);
+  const { scores, task, window: size } = page.frame;
+  const listed = scoresOf(page.frame);
+  const { lead } = listed;
+  const value = scores?.windowed?.[lead.name] ?? null;
+  const [good, compared] = judged(listed, scores, status);
   const behind = status.lag ?? null;
   const kept = status.checkpoint;
   const reasons = Object.entries(status.reasons ?? {});
   const facts = [
-    ["Accuracy", percent(accuracy), accuracy === null ? "no label yet" : `last ${count(size)}; ${compared}`, `lead ${good}`],
+    [lead.title[0].toUpperCase() + lead.title.slice(1), score(lead, value), value === null ? "no label yet" : `last ${count(size)}; ${compared}`, `lead ${good}`],
     ["Records", count(status.records), `${count(status.learned)} learned`],
     ["Rate", `${compact(status.rate)}/s`, "records per second"],
     ...(behind === null ? [] : [["Lag", count(behind), "records behind"]]),
@@ -92,7 +104,7 @@ function glance(page, status) {
     ...(kept ? [["Checkpoint", `${span(page.now() - kept.time)} ago`,
       kept.failed ? "the latest could not be written" : `number ${count(kept.number)} at ${compact(kept.record)}`, kept.failed ? "bad" : ""]] : []),
     ["Drift alarms", count(status.drifts), "times errors rose"],
-    ["Features", compact(status.features), `${compact(status.classes)} ${status.classes === 1 ? "class" : "classes"}`],
+    ["Features", compact(status.features), task === "regression" ? "known so far" : `${compact(status.classes)} ${status.classes === 1 ? "class" : "classes"}`],
   ];
   const boxes = fill(byId("glance"), facts.length, () => el("div", {}, el("dt"), el("dd", { class: "big" }), el("dd", { class: "small" })));
   facts.forEach(([name, value, below, kind], i) => {

@@ -2,8 +2,10 @@
 
 import { byId, el, empty, fill, mark, say } from "page/dom.js";
 import { askPanel } from "page/ask.js";
-import { brief, percent, tail } from "page/numbers.js";
-import { tellWhy } from "page/explanation.js";
+import { brief, percent, signed, tail } from "page/numbers.js";
+import { isNumber, tellWhy } from "page/explanation.js";
+
+const OF_NUMBERS = "The latest answers and their errors, by the model as it was then. A feature adds what the number loses when it is set to its mean; all parts sum up to the number.";
 
 /** Draw the list of answers and what is behind the one that was chosen. */
 export function whyPanel(page) {
@@ -39,6 +41,7 @@ export function whyPanel(page) {
 
   const ask = askPanel(page);
   return () => {
+    if (page.frame?.task === "regression") say(panel.querySelector("header p"), OF_NUMBERS);
     const whys = page.model?.whys ?? [];
     empty(panel, !whys.length && !shownNow.length);
     if (whys.length && !(held || over)) shownNow = whys.slice(0, 8);
@@ -54,13 +57,14 @@ export function whyPanel(page) {
       const button = lines[i].firstChild;
       const [sign, answer, sure, place] = button.children;
       const known = why.truth !== null && why.truth !== undefined;
-      const right = known ? why.truth === why.label : null;
+      const number = isNumber(why); // which is near the truth or far
+      const right = known && !number ? why.truth === why.label : null;
       mark(button, "data-right", right === null ? "unknown" : String(right));
       mark(button, "aria-pressed", String(open !== null && why.record === open.record));
-      mark(say(sign, right === null ? "?" : right ? "\u2713" : "\u2717"), "aria-label", right === null ? "not known" : right ? "right" : "wrong");
-      const told = right === false ? `${brief(why.label, 16)}, was ${brief(why.truth, 16)}` : brief(why.label);
+      mark(say(sign, number ? "#" : right === null ? "?" : right ? "\u2713" : "\u2717"), "aria-label", number ? "a number" : right === null ? "not known" : right ? "right" : "wrong");
+      const told = right === false || (number && known) ? `${brief(why.label, 16)}, was ${brief(why.truth, 16)}` : brief(why.label);
       mark(say(answer, told), "title", right === false ? `${why.label}, was ${why.truth}` : why.label);
-      say(sure, percent(why.sure, 0));
+      say(sure, number ? (known ? signed(why.error) : "") : percent(why.sure, 0));
       // Where there is no room the name is cut, never the number.
       const whole = tail(why.place || `record ${why.record}`);
       const cut = Math.max(whole.search(/[:@ ][^:@ ]{0,15}$/), 0);

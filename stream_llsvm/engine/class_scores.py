@@ -1,0 +1,147 @@
+"""The scores of classes: a table of them, and what of each record was right.
+
+Classes are numbers, in the order in which they appeared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.engine.scores import FADE, WINDOW, Scores, Totals
+from stream_llsvm.engine.tally import KINDS, LOSS, tally
+from stream_llsvm.engine.task import CLASSIFICATION
+from stream_llsvm.engine.validation import MOST, array, count, number, part, require
+
+Codes = NDArray[np.int64]
+
+
+class ClassScores(Scores):
+    """Scores of classes, from blocks of records.
+
+    Parameters
+    ----------
+    window
+        How many of the last records the windowed scores look at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = ClassScores(window=100)
+    >>> scores.update(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0.9, 0.4, 0.8]))
+    >>> scores.report()["cumulative"]["accuracy"]
+    0.666...
+
+    """
+
+    task = CLASSIFICATION
+
+    def __init__(self, window: int = WINDOW) -> None:
+        super().__init__(window)
+        self.confusion = np.zeros((0, 0), dtype=np.int64)
+        self._recent = np.zeros((2, window), dtype=np.int64)  # truth, predicted
+        self._recent_hits = np.zeros((KINDS, window))
+        self._sums = np.zeros(KINDS)
+        self._fading = np.zeros(KINDS)
+        self._faded = 0.0
+        self._counts = np.zeros(0, dtype=np.int64)  # of each class
+        self._last = -1
+
+    def update(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
+        """Score a block: true classes, predicted ones (-1: none), and the truth's probability."""
+        if len(truth) == 0:
+            return
+        self._make_room(int(max(truth.max(), predicted.max())) + 1)
+        self._counts = self.class_counts()
+        n = tally(
+            (truth, predicted, np.ascontiguousarray(p_truth)), self.n, self._last, FADE,
+            (self._counts, self.confusion), (self._sums, self._fading),
+            (self._recent, self._recent_hits),
+        )  # fmt: skip
+        faded = FADE**n
+        self._faded = faded * self._faded + (1 - faded) / (1 - FADE)
+        self.n += n
+        self._last = int(truth[-1])
+
+    def _make_room(self, classes: int) -> None:
+        more = classes - len(self.confusion)
+        if more > 0:
+            self.confusion = np.pad(self.confusion, (0, more))
+
+    def class_counts(self) -> Codes:
+        """Return how many records of each class there were."""
+        more = len(self.confusion) - len(self._counts)
+        return np.pad(self._counts, (0, more)) if more else self._counts
+
+    def windowed_confusion(self) -> Codes:
+        """Return (truth, predicted) counts over the window."""
+        n = min(self.n, self.window)
+        truth, predicted = self._recent[:, :n]
+        table = np.zeros_like(self.confusion)
+        np.add.at(table, (truth, predicted), 1)
+        return table
+
+    def _totals(self) -> Mapping[str, Totals]:
+        n = min(self.n, self.window)
+        return {
+            "windowed": Totals(self._recent_hits[:, :n].mean(axis=1), self.windowed_confusion()),
+            "fading": Totals(self._fading / self._faded),
+            "cumulative": Totals(self._sums / self.n, self.confusion),
+        }
+
+    def payload(self) -> dict[str, Any]:
+        """Return everything, as plain values; nothing in it changes with further updates."""
+        return {
+            "window": self.window, "n": self.n, "confusion": self.confusion.copy(),
+            "counts": self.class_counts().copy(), "recent": self._recent.copy(),
+            "recent_hits": self._recent_hits.copy(), "sums": self._sums.copy(),
+            "fading": self._fading.copy(), "faded": self._faded, "last": self._last,
+        }  # fmt: skip
+
+    @classmethod
+    def restored(cls, payload: Mapping[str, Any]) -> Self:
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together.
+
+        `tally` writes wherever these say, so that each shape and each class is looked at.
+        """
+        classes = len(part(payload, "confusion", np.ndarray))
+        # Before anything is made of that size: there are as many as the file has brought.
+        recent = part(payload, "recent", np.ndarray)
+        window = count(payload, "window", 1)
+        require(recent.shape == (2, window), "recent")
+        scores = cls(window)
+        scores.n = n = count(payload, "n")
+        scores.confusion = array(payload, "confusion", np.int64, (classes, classes))
+        scores._counts = array(payload, "counts", np.int64, (classes,))
+        scores._recent = array(payload, "recent", np.int64, (2, window))
+        scores._recent_hits = array(payload, "recent_hits", np.float64, (KINDS, window))
+        scores._sums = array(payload, "sums", np.float64, (KINDS,))
+        scores._fading = array(payload, "fading", np.float64, (KINDS,))
+        scores._faded = number(payload, "faded", high=1 / (1 - FADE) + 1)
+        scores._last = count(payload, "last", -1, classes - 1)
+        for name, values in (
+            ("confusion", scores.confusion),
+            ("counts", scores._counts),
+            ("recent", scores._recent),
+            ("recent_hits", scores._recent_hits),
+            ("sums", scores._sums),
+            ("fading", scores._fading),
+        ):
+            require(bool((values >= 0).all() and (values <= MOST).all()), name)
+        require(bool((scores._recent < max(1, classes)).all()), "recent")
+        require(bool((scores._recent_hits[:LOSS] <= 1).all()), "recent_hits")
+        require(bool((scores._sums[:LOSS] <= n).all()), "sums")
+        require(bool((scores._fading[:LOSS] <= scores._faded * (1 + 1e-9)).all()), "fading")
+        require(int(scores.confusion.sum()) == n, "confusion")
+        require(bool((scores.confusion.sum(axis=1) <= scores._counts).all()), "counts")
+        require((scores._faded > 0) == (n > 0), "faded")
+        require((scores._last >= 0) == (int(scores._counts.sum()) > 0), "last")
+        return scores
+
+    @property
+    def seen(self) -> int:
+        """How many records had a label, those that were not scored included."""
+        return int(self._counts.sum())

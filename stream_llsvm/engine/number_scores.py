@@ -1,0 +1,118 @@
+"""The scores of numbers: how far each answer was from its label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.engine.scores import FADE, WINDOW, Scores, Totals
+from stream_llsvm.engine.tally import (
+    FADED,
+    FADED_SQUARES,
+    LABEL,
+    LEVELS,
+    MOMENTS,
+    NUMBER_KINDS,
+    OWN_SQUARES,
+    SEEN,
+    SPREAD,
+    tally_numbers,
+)
+from stream_llsvm.engine.task import REGRESSION
+from stream_llsvm.engine.validation import MOST, array, count, part, require
+
+Floats = NDArray[np.float64]
+
+
+class NumberScores(Scores):
+    """Scores of numbers, from blocks of records.
+
+    Parameters
+    ----------
+    window
+        How many of the last records the windowed scores look at.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = NumberScores(window=100)
+    >>> errors = scores.update(np.array([1.0, 2.0, 4.0]), np.array([1.5, 2.0, 3.0]))
+    >>> found = scores.report()["cumulative"]
+    >>> found["mae"], found["last_label"], round(found["r2"], 3)
+    (0.5, 1.333..., 0.732)
+
+    """
+
+    task = REGRESSION
+
+    def __init__(self, window: int = WINDOW) -> None:
+        super().__init__(window)
+        self._moments = np.zeros(MOMENTS)
+        self._recent = np.zeros((NUMBER_KINDS, window))
+        self._sums = np.zeros(SPREAD)
+        self._fading = np.zeros(SPREAD)
+
+    def update(self, truth: Floats, told: Floats) -> Floats:
+        """Score a block: labels, and what was told of them (NaN: nothing).
+
+        Returns each error as drift detectors want it, between 0 and 1: as a share of one standard
+        deviation of the latest labels.
+        """
+        levels = np.zeros(len(truth))
+        self.n += tally_numbers(
+            (truth, told), self.n, FADE, self._moments, (self._sums, self._fading), self._recent,
+            levels,
+        )  # fmt: skip
+        return levels / LEVELS
+
+    def _totals(self) -> Mapping[str, Totals]:
+        recent, moments = self._recent[:, : min(self.n, self.window)], self._moments
+        errors = recent[:SPREAD].mean(axis=1)
+        faded = moments[FADED]
+        return {
+            "windowed": Totals(np.append(errors, recent[LABEL].var())),
+            "fading": Totals(np.append(self._fading, moments[FADED_SQUARES]) / faded),
+            "cumulative": Totals(np.append(self._sums, moments[OWN_SQUARES]) / self.n),
+        }
+
+    @property
+    def seen(self) -> int:
+        """How many records had a label, those that were not scored included."""
+        return int(self._moments[SEEN])
+
+    def payload(self) -> dict[str, Any]:
+        """Return everything, as plain values; nothing in it changes with further updates."""
+        return {
+            "window": self.window, "n": self.n, "moments": self._moments.copy(),
+            "recent": self._recent.copy(), "sums": self._sums.copy(),
+            "fading": self._fading.copy(),
+        }  # fmt: skip
+
+    @classmethod
+    def restored(cls, payload: Mapping[str, Any]) -> Self:
+        """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
+        # Before anything is made of that size: there are as many as the file has brought.
+        recent = part(payload, "recent", np.ndarray)
+        window = count(payload, "window", 1)
+        require(recent.shape == (NUMBER_KINDS, window), "recent")
+        scores = cls(window)
+        scores.n = n = count(payload, "n")
+        scores._moments = moments = array(payload, "moments", np.float64, (MOMENTS,))
+        scores._recent = array(payload, "recent", np.float64, (NUMBER_KINDS, window))
+        scores._sums = array(payload, "sums", np.float64, (SPREAD,))
+        scores._fading = array(payload, "fading", np.float64, (SPREAD,))
+        seen = moments[SEEN]
+        require(n <= seen <= MOST and seen == int(seen), "moments")
+        require(0 <= moments[FADED] <= min(n, 1 / (1 - FADE) + 1), "moments")
+        require((moments[FADED] > 0) == (n > 0), "moments")
+        for name, values in (
+            ("moments", moments[[OWN_SQUARES, FADED_SQUARES]]),
+            ("recent", scores._recent[:SPREAD]),
+            ("sums", scores._sums),
+            ("fading", scores._fading),
+        ):
+            require(bool((values >= 0).all()), name)
+        return scores
