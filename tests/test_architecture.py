@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "learners",
         "model",
         "options",
+        "records",
         "streams",
         "version",
     },

@@ -129,6 +129,7 @@ def evaluate(
         for text in lines(contents.census.fields(), ignored):
             print(text)
         print_models(f"{data}: {contents.summary()}", rows, task)
+    _warn_of_refused(rows)
     _warn_of_the_baseline(rows, task)
     if report is not None and code == 0:  # last: whatever becomes of it, the scores are told
         _report(report, options, entrants[0], contents, max_records, rows)
@@ -194,7 +195,7 @@ def _scored(
     _warm(entrant, contents.labels)
     learner = Learner(entrant.make(contents.labels), values=label_values(options))
     scored = Scored(1_000, None, learner.task)
-    seconds, done, refused = 0.0, 0, 0
+    seconds, done, refused = 0.0, 0, list[str]()
     for read in batches(options, max_records):
         batch = learner.readable(read)
         begin = perf_counter()
@@ -202,7 +203,7 @@ def _scored(
         seconds += perf_counter() - begin
         scored.score(batch.labels, answers)
         done += len(batch)
-        refused += len(answers.refused)
+        refused += answers.refused.values()
         bar.update(line, completed=done, rate=f"{done / max(seconds, 1e-9):,.0f}/s")
     means = scored.scores.report().get("cumulative", {})
     told = [*main_scores(learner.task), baselines(learner.task)[0]]
@@ -210,7 +211,8 @@ def _scored(
         "model": entrant.name,
         **{score.name: means.get(score.name, 0.0) for score in told},
         "us_per_record": 1e6 * seconds / max(done, 1),
-        "refused": refused,
+        "refused": len(refused),
+        "first_refused": refused[0] if refused else None,
     }
 
 
@@ -233,6 +235,18 @@ def _warn(contents: Contents) -> None:
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
     for text in [*([] if doubt is None else [doubt]), *doubts(contents.census.fields())]:
         print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
+
+
+def _warn_of_refused(rows: list[dict[str, Any]]) -> None:
+    """Say on stderr if a model could not take some records."""
+    for row in rows:
+        if row["refused"]:
+            print(
+                f"stream-llsvm: {row['model']} refused {row['refused']:,} records (the first: "
+                f"{row['first_refused']})",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def _warn_of_the_baseline(rows: list[dict[str, Any]], task: Task) -> None:

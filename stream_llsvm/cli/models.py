@@ -121,9 +121,9 @@ Labels = Collection[Hashable]
 
 
 def _scaled(model: Any) -> Any:
-    from river import preprocessing
+    from stream_llsvm.cli.peers import Opened, ScaledWithNames
 
-    return preprocessing.StandardScaler() | model
+    return Opened() | ScaledWithNames() | model
 
 
 def _logistic_regression(labels: Labels) -> Any:
@@ -137,7 +137,9 @@ def _logistic_regression(labels: Labels) -> Any:
 def _forest(labels: Labels) -> Any:
     from river import forest
 
-    return forest.ARFClassifier(n_models=10, seed=1)
+    from stream_llsvm.cli.peers import Opened
+
+    return Opened() | forest.ARFClassifier(n_models=10, seed=1)
 
 
 def _neighbours(labels: Labels) -> Any:
@@ -167,7 +169,9 @@ def _linear_regression(labels: Labels) -> Any:
 def _forest_of_numbers(labels: Labels) -> Any:
     from river import forest
 
-    return forest.ARFRegressor(n_models=10, seed=1)
+    from stream_llsvm.cli.peers import Opened
+
+    return Opened() | forest.ARFRegressor(n_models=10, seed=1)
 
 
 def _neighbours_of_numbers(labels: Labels) -> Any:
