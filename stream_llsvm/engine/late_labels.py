@@ -20,7 +20,7 @@ from stream_llsvm.connectors.base import Batch, Position, Source
 from stream_llsvm.engine.learner import Answers, Floats, Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects
-from stream_llsvm.engine.task import CLASSIFICATION
+from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
 
 DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
@@ -145,11 +145,15 @@ class Waiting:
             "delayed": self.delayed,
         }
 
-    def restore(self, payload: Mapping[str, Any]) -> None:
+    def restore(self, payload: Mapping[str, Any], task: Task = CLASSIFICATION) -> None:
         """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
         records, labels = part(payload, "records", list), part(payload, "labels", list)
         require(all(map(_is_guess, records)), "records")
         require(all(map(_is_label, labels)), "labels")
+        if task != CLASSIFICATION:
+            told = [one[2] for one in records if one[2] is not None]
+            require(all(map(_is_number, told)), "records")
+            require(all(_is_number(label) for _, label, _ in labels), "labels")
         counts = counter(payload, "counts", self.COUNTERS)
         require(len(counts) == len(self.COUNTERS), "counts")
         payload = {"delays": [0] * len(self.delays), "delayed": 0.0} | dict(payload)
@@ -180,6 +184,10 @@ def _is_guess(value: object) -> bool:
         and type(at) is float
         and isfinite(at)
     )
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is float and isfinite(value)
 
 
 def _is_label(value: object) -> bool:

@@ -61,15 +61,16 @@ def contents_of(
     for name in ("position", "late"):
         require(name in payload, name)
     number({"time": 0.0, **payload}, "time", high=_LATEST)  # an older version wrote none
+    kept = part(payload, "model", dict)
+    model = from_payload(kept, trust_pickle=trust_pickle, functions=functions)
+    task = task_of(model)
     late = None if payload["late"] is None else part(payload, "late", dict)
     if late is not None:
-        Waiting().restore(part(late, "waiting", dict))
+        Waiting().restore(part(late, "waiting", dict), task)
     fields = part({"fields": {}, **payload}, "fields", dict)
     Census().restore(fields)
     progress = part(payload, "progress", dict)
-    kept = part(payload, "model", dict)
-    model = from_payload(kept, trust_pickle=trust_pickle, functions=functions)
-    Progress(1, None, task_of(model)).restore(progress)
+    Progress(1, None, task).restore(progress)
     written = part(payload, "written", list)
     require(len(written) == 2, "written")
     require(all(n is None or (type(n) is int and 0 <= n <= MOST) for n in written), "written")

@@ -124,7 +124,7 @@ def test_the_log_has_time_and_level_and_may_be_json(tmp_path: Path, data: Path) 
     assert rejected["level"] == "warning" and rejected["time"].endswith("Z")
     assert "wrong number of fields" in rejected["message"]
     bad = csv_file(tmp_path / "bad.csv", 200)
-    bad.write_text(bad.read_text().replace(",-", ",x"))
+    bad.write_text(bad.read_text().replace(",-", ",1e999,-"))
     failed = run(*arguments(bad, "--log-format", "json", "--on-bad-field", "reject"))
     assert failed.exit_code == 1
     last = json.loads(failed.stderr.splitlines()[-1])

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stream_llsvm import Engine, LLSVMClassifier, ModelFileError
+from stream_llsvm import Engine, LLSVMClassifier, LLSVMRegressor, ModelFileError
 from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource
 from stream_llsvm.engine import CheckpointError, Checkpoints, EngineError, Waiting
 from stream_llsvm.engine.class_scores import ClassScores
@@ -27,6 +27,7 @@ from tests.cli.support import run as command
 from tests.engine.test_engine import Rows, rows
 from tests.packed import ATOMS, VALUES
 
+NUMBERS = "numbers are learned"  # a file where they are
 NAME = "checkpoint-0000000001.llsvm"
 REFUSED = (CheckpointError, EngineError, ModelFileError)
 
@@ -42,7 +43,9 @@ def engine(folder: Path, stack: ExitStack) -> Engine:
     labels = stack.enter_context(closing(FileSource(folder / "labels.jsonl", label="y", key="id")))
     return Engine(
         source,
-        LLSVMClassifier(n_anchors=4, n_neighbors=2),
+        LLSVMRegressor(n_anchors=4, n_neighbors=2)
+        if (folder / NUMBERS).exists()
+        else LLSVMClassifier(n_anchors=4, n_neighbors=2),
         sink=stack.enter_context(closing(FileSink(folder / "out.jsonl"))),
         dead_letters=stack.enter_context(closing(FileDeadLetters(folder / "dead.jsonl"))),
         labels=labels,
@@ -56,7 +59,23 @@ def engine(folder: Path, stack: ExitStack) -> Engine:
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a run that has 100 of 150 records behind it."""
-    folder = tmp_path_factory.mktemp("whole")
+    return begun(tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module", params=["classes", "numbers"])
+def either(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same of a run that learns classes, or numbers."""
+    folder = tmp_path_factory.mktemp("either")
+    return begun(folder) if request.param == "classes" else begun_with_numbers(folder / "own")
+
+
+def begun_with_numbers(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / NUMBERS).touch()
+    return begun(folder)
+
+
+def begun(folder: Path) -> Path:
     data: Rows = rows(150)
     for row in data[::3]:
         del row["y"]
@@ -303,16 +322,33 @@ def tweaked(draw: st.DrawFn, value: Any) -> Any:
     return draw(EXTREMES | ATOMS | VALUES)
 
 
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        {"records": [("k", {"a": 1.0}, "calm", 0.0, 1.0)]},
+        {"records": [("k", {"a": 1.0}, math.inf, 0.0, 1.0)]},
+        {"labels": [("k", "calm", 1.0)]},
+    ],
+)
+def test_what_waits_in_a_run_of_numbers_is_numbers(waiting: dict[str, Any], tmp_path: Path) -> None:
+    whole = begun_with_numbers(tmp_path / "whole")
+    payload = moved(model_file.read(whole / "kept" / NAME), whole, tmp_path / "run")
+    assert outcome(whole, tmp_path / "run", model_file.dumps(payload)) == ""
+    payload["late"]["waiting"] |= waiting
+    why = outcome(whole, tmp_path / "run", model_file.dumps(payload))
+    assert next(iter(waiting)) in why
+
+
 @settings(
     max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(data=st.data())
 def test_whatever_is_in_a_checkpoint_ends_well(
-    kept: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+    either: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     """It is refused, or the run goes on, its report is plain and its next checkpoint is sound."""
     folder = tmp_path_factory.getbasetemp() / "fuzzed"
-    whole = moved(model_file.read(kept / "kept" / NAME), kept, folder)
+    whole = moved(model_file.read(either / "kept" / NAME), either, folder)
     payload = copy.deepcopy(whole)
     for _ in range(data.draw(st.integers(1, 3))):
         where = data.draw(st.sampled_from(sorted(parts(payload), key=str)))
@@ -324,7 +360,7 @@ def test_whatever_is_in_a_checkpoint_ends_well(
         else:
             inside[where[-1]] = data.draw(tweaked(inside[where[-1]]))
     content = model_file.dumps(payload)
-    outcome(kept, folder, content)
+    outcome(either, folder, content)
     path = folder / "looked at.llsvm"
     path.write_bytes(content)
     for more in ([], ["--json"]):
