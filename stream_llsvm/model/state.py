@@ -56,8 +56,9 @@ class ModelState:
     #: What is never copied or pickled, since it can be made again.
     _made_again = frozenset(
         {
-            "scratch", "_ready", "_keeps", "_last", "_last_flat", "_unlabelled", "_one_label",
-            "_one_importance", "one_proba", "one_likeliest",
+            "scratch", "_ready", "_keeps", "_last", "_last_columns", "_last_flat", "_asked",
+            "_taught", "_unlabelled", "_one_label", "_one_importance", "one_proba",
+            "one_likeliest",
         }
     )  # fmt: skip
 
@@ -104,7 +105,11 @@ class ModelState:
         self.scratch = zeros_on_lines(self._words["scratch"])
         self._ready = False
         self._keeps = bool(self.plan[0, at.MODEL_ROW.keep])
-        self._last = self._last_flat = np.zeros(0)  # the last single row, and the view that is run
+        # The last single row, and what the kernel is called with.
+        self._last = self._last_flat = np.zeros(0)
+        self._last_columns = np.zeros(0, dtype=np.int64)
+        self._asked: tuple[NDArray[Any], ...] = ()
+        self._taught: tuple[NDArray[Any], ...] = ()
         # What a call with a single row needs; made once, since making four arrays costs more
         # than the call.
         self._unlabelled = np.full(1, -1, dtype=np.int64)
@@ -216,30 +221,32 @@ class ModelState:
         """
         if not self._ready:
             self._get_ready()
-        # Writing into the plan and making a view each take as long as three features.
+        # Writing into the plan, making a view and gathering arrays each take as long as three
+        # features.
         if keep is not self._keeps:
             self.plan[0, at.MODEL_ROW.keep] = self._keeps = keep
-        if values is not self._last:
-            self._last, self._last_flat = values, values.reshape(-1)
-        # What is only predicted has an array of its own, which nothing is ever written into: a
-        # call that was interrupted leaves no label for the next.
-        label = self._unlabelled
-        if code >= 0:
-            label = self._one_label
-            label[0] = code
-            self._one_importance[0] = importance
-        run(
-            self.state,
-            self.scratch,
-            self.plan,
-            self._last_flat,
-            columns,
-            starts,
-            label,
-            self._one_importance,
-            self.one_proba,
-            self.one_likeliest,
-        )
+        if values is not self._last or columns is not self._last_columns:
+            self._prepare_calls(values, columns, starts)
+        if code < 0:
+            run(*self._asked)
+            return
+        self._one_label[0] = code
+        self._one_importance[0] = importance
+        run(*self._taught)
+
+    def _prepare_calls(
+        self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> None:
+        """Gather what `run_one` calls the kernel with; dense rows come in one array all the time.
+
+        What is only predicted has a label of its own, which nothing is ever written into: a call
+        that was interrupted leaves no label for the next.
+        """
+        self._last, self._last_columns, self._last_flat = values, columns, values.reshape(-1)
+        row = (self.state, self.scratch, self.plan, self._last_flat, columns, starts)
+        answer = (self._one_importance, self.one_proba, self.one_likeliest)
+        self._asked = (*row, self._unlabelled, *answer)
+        self._taught = (*row, self._one_label, *answer)
 
     def _get_ready(self) -> None:
         """Compile or load the members' kernels; some models are only read and never come here."""
