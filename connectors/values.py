@@ -211,7 +211,8 @@ class Values:
         if kind == NAMES:
             return as_name(plain)
         if kind == TEXT:
-            return all_words(plain) or nan
+            words = all_words(plain)
+            return words if len(words) > 1 else as_name(words[0]) if words else nan
         if kind == NUMBER:
             if number is None:
                 raise Bad("not a number", shown(name, plain))

@@ -116,6 +116,9 @@ def read(name: object, value: object, row: int | None = None) -> Read:
     """
     if isinstance(value, Name):
         return value
+    if type(value) is tuple and len(value) > 1 and set(map(type, value)) == {str}:
+        # Words that were read once, of which "none" is one like others.
+        return tuple(dict.fromkeys(value))[:MOST_WORDS]
     if isinstance(value, str):
         told = from_text(value)
         if type(told) is float and math.isinf(told):

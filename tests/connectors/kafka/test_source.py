@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from functools import partial
 from typing import Any
@@ -371,3 +372,39 @@ def test_options_are_checked() -> None:
             KafkaSource(**given)
     with pytest.raises(ValueError, match="host:port"):
         KafkaSource("t", "h:port")
+
+
+def test_names_frames_and_changes(kafka: Kafka) -> None:
+    """What producers send: text that comes later, a schema registry's frame, Debezium's deletes."""
+    plain, framed, changes = (kafka.topic() for _ in range(3))
+    rows = [{"a": i, "city": f"c{i % 3}", "label": i % 2} for i in range(60)]
+    kafka.send(plain, [json.dumps(row).encode() for row in [{"a": -1, "label": 0}, *rows]])
+    one = source(kafka, plain)
+    batches = read(one, 61)
+    assert not any(batch.rejected or batch.bad_fields for batch in batches)
+    found = [batch.record(i) for batch in batches for i in range(len(batch))]
+    assert found[0]["a"] == -1.0 and found[1:] == [{"a": i, "city": f"c{i % 3}"} for i in range(60)]
+    one.close()
+    frame = b"\0\0\0\0\x2a"
+    kafka.send(framed, [frame + json.dumps(row).encode() for row in rows] + [frame + b"\x02x"])
+    two = source(kafka, framed)
+    batches = read(two, 61)
+    assert [batch.record(i)["city"] for batch in batches for i in range(len(batch))] == [
+        row["city"] for row in rows
+    ]
+    reasons = [r.reason for batch in batches for r in batch.rejected]
+    assert reasons == ["framed by a schema registry"]
+        "framed by a schema registry"
+    ]
+    two.close()
+    envelope = [{"before": None, "after": row, "op": "c"} for row in rows]
+    deleted = {"before": rows[0], "after": None, "op": "d"}
+    kafka.send(changes, [json.dumps(each).encode() for each in [*envelope, deleted]] + [None])
+    three = source(kafka, changes, unwrap="after")
+    batches = [until(lambda: three.poll(100, 0.5))]
+    while three.position != {changes: {"0": 62}}:
+        batches.append(until(lambda: three.poll(100, 0.5)))
+    assert sum(map(len, batches)) == 60 and sum(batch.deletes for batch in batches) == 2
+    assert not any(batch.rejected for batch in batches)
+    assert all(len(batch.keys or []) == len(batch) == len(batch.places) for batch in batches)
+    three.close()
