@@ -394,8 +394,6 @@ def test_names_frames_and_changes(kafka: Kafka) -> None:
     ]
     reasons = [r.reason for batch in batches for r in batch.rejected]
     assert reasons == ["framed by a schema registry"]
-        "framed by a schema registry"
-    ]
     two.close()
     envelope = [{"before": None, "after": row, "op": "c"} for row in rows]
     deleted = {"before": rows[0], "after": None, "op": "d"}
