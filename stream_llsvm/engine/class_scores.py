@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.engine.scores import FADE, WINDOW, Scores, Totals
-from stream_llsvm.engine.tally import KINDS, LOSS, tally
+from stream_llsvm.engine.tally import COUNTED, LOSS, tally
 from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.engine.validation import MOST, array, count, number, part, require
 
@@ -43,9 +43,9 @@ class ClassScores(Scores):
         super().__init__(window)
         self.confusion = np.zeros((0, 0), dtype=np.int64)
         self._recent = np.zeros((2, window), dtype=np.int64)  # truth, predicted
-        self._recent_hits = np.zeros((KINDS, window))
-        self._sums = np.zeros(KINDS)
-        self._fading = np.zeros(KINDS)
+        self._recent_hits = np.zeros((COUNTED, window))
+        self._sums = np.zeros(COUNTED)
+        self._fading = np.zeros(COUNTED)
         self._faded = 0.0
         self._counts = np.zeros(0, dtype=np.int64)  # of each class
         self._last = -1
@@ -117,9 +117,9 @@ class ClassScores(Scores):
         scores.confusion = array(payload, "confusion", np.int64, (classes, classes))
         scores._counts = array(payload, "counts", np.int64, (classes,))
         scores._recent = array(payload, "recent", np.int64, (2, window))
-        scores._recent_hits = array(payload, "recent_hits", np.float64, (KINDS, window))
-        scores._sums = array(payload, "sums", np.float64, (KINDS,))
-        scores._fading = array(payload, "fading", np.float64, (KINDS,))
+        scores._recent_hits = array(payload, "recent_hits", np.float64, (COUNTED, window))
+        scores._sums = array(payload, "sums", np.float64, (COUNTED,))
+        scores._fading = array(payload, "fading", np.float64, (COUNTED,))
         scores._faded = number(payload, "faded", high=1 / (1 - FADE) + 1)
         scores._last = count(payload, "last", -1, classes - 1)
         for name, values in (

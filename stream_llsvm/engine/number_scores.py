@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from stream_llsvm.engine.scores import FADE, WINDOW, Scores, Totals
 from stream_llsvm.engine.tally import (
+    COUNTED_NUMBERS,
     FADED,
     FADED_SQUARES,
     LABEL,
     LEVELS,
     MOMENTS,
-    NUMBER_KINDS,
     OWN_SQUARES,
     SEEN,
     SPREAD,
@@ -51,7 +51,7 @@ class NumberScores(Scores):
     def __init__(self, window: int = WINDOW) -> None:
         super().__init__(window)
         self._moments = np.zeros(MOMENTS)
-        self._recent = np.zeros((NUMBER_KINDS, window))
+        self._recent = np.zeros((COUNTED_NUMBERS, window))
         self._sums = np.zeros(SPREAD)
         self._fading = np.zeros(SPREAD)
 
@@ -97,11 +97,11 @@ class NumberScores(Scores):
         # Before anything is made of that size: there are as many as the file has brought.
         recent = part(payload, "recent", np.ndarray)
         window = count(payload, "window", 1)
-        require(recent.shape == (NUMBER_KINDS, window), "recent")
+        require(recent.shape == (COUNTED_NUMBERS, window), "recent")
         scores = cls(window)
         scores.n = n = count(payload, "n")
         scores._moments = moments = array(payload, "moments", np.float64, (MOMENTS,))
-        scores._recent = array(payload, "recent", np.float64, (NUMBER_KINDS, window))
+        scores._recent = array(payload, "recent", np.float64, (COUNTED_NUMBERS, window))
         scores._sums = array(payload, "sums", np.float64, (SPREAD,))
         scores._fading = array(payload, "fading", np.float64, (SPREAD,))
         seen = moments[SEEN]

@@ -14,7 +14,7 @@ from stream_llsvm.kernels.cache import kept
 
 #: What is counted of a record: whether the model was right, whether the majority class and the last
 #: label would have been, and the log loss. Here, beside the loop that has them compiled into it.
-MODEL, MAJORITY, LAST, LOSS, KINDS = 0, 1, 2, 3, 4
+MODEL, MAJORITY, LAST, LOSS, COUNTED = 0, 1, 2, 3, 4
 
 _FLOOR = 1e-15
 
@@ -67,7 +67,7 @@ def tally(
             recent_hits[MAJORITY, at] = is_ == majority
             recent_hits[LAST, at] = is_ == last
             recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
-            for kind in range(KINDS):
+            for kind in range(COUNTED):
                 sums[kind] += recent_hits[kind, at]
                 fading[kind] = fade * fading[kind] + recent_hits[kind, at]
             confusion[is_, told] += 1
@@ -83,7 +83,7 @@ def tally(
 
 #: What is counted of a number: the model's absolute and squared error, the absolute errors of the
 #: mean of the labels so far and of the last label, and the label, whose variance is SPREAD.
-ABSOLUTE, SQUARED, BY_MEAN, BY_LAST, SPREAD, NUMBER_KINDS = 0, 1, 2, 3, 4, 5
+ABSOLUTE, SQUARED, BY_MEAN, BY_LAST, SPREAD, COUNTED_NUMBERS = 0, 1, 2, 3, 4, 5
 LABEL = SPREAD
 #: What is known of the labels: of all the number, the mean and the last; of those that were scored
 #: the mean and the sum of squares around it; the same fading, and how many those count as.

@@ -118,7 +118,7 @@ def residual_push(loss: int, rest: Real, epsilon: Real) -> float:
 
 @kernel
 def curvature_of(loss: int) -> float:
-    """How fast a push changes with the score, at most; 0 where it is bounded anyway."""
+    """How fast a push changes with the score, at most; 0 where no push is above one."""
     if loss in (SQUARED_HINGE, SQUARED_EPSILON_INSENSITIVE):
         return 2.0
     return 1.0 if loss in (SQUARED, HUBER) else 0.0

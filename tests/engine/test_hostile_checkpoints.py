@@ -21,7 +21,7 @@ from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource
 from stream_llsvm.engine import CheckpointError, Checkpoints, EngineError, Waiting
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.resume import contents_of
-from stream_llsvm.engine.tally import KINDS
+from stream_llsvm.engine.tally import COUNTED
 from stream_llsvm.model import file as model_file
 from tests.cli.support import run as command
 from tests.engine.test_engine import Rows, rows
@@ -149,8 +149,8 @@ def at(where: Any, value: Any) -> Change:
 SCORES = ("progress", "scores")
 WAITING = ("late", "waiting")
 HOSTILE: dict[str, tuple[tuple[Any, ...], Change]] = {
-    "scores of one kind more": ((*SCORES, "sums"), put(np.zeros(KINDS + 1))),
-    "scores of one kind less": ((*SCORES, "sums"), put(np.zeros(KINDS - 1))),
+    "scores of one kind more": ((*SCORES, "sums"), put(np.zeros(COUNTED + 1))),
+    "scores of one kind less": ((*SCORES, "sums"), put(np.zeros(COUNTED - 1))),
     "hits of one kind less": ((*SCORES, "recent_hits"), lambda hits: hits[:-1]),
     "fading of one kind less": ((*SCORES, "fading"), lambda sums: sums[:-1]),
     "a smaller confusion": ((*SCORES, "confusion"), lambda table: table[:1, :1]),
