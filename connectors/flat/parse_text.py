@@ -21,7 +21,8 @@ from stream_llsvm.connectors.flat.pointers import byte, float_of
 from stream_llsvm.kernels.boxes import HASH_START, NAME, hash_end, hash_step
 from stream_llsvm.records.boxes import boxed
 
-#: What a field's values are taken for: by themselves, or always for this.
+#: What a field's values are taken for: by themselves, or always for this. Up to `NUMBER` they may
+#: be numbers. The loops compare: looking into a tuple takes them longer.
 AUTO, NUMBER, NAMES, TIMES, TEXT = range(5)
 
 #: The same as `Texts`, without a class, by whose name compiled code would be kept on disk.
@@ -92,7 +93,7 @@ def text_value(
     if at == stop:
         return np.nan, READ
     value, end = number(data, at, stop, False, texts.point)
-    counts = kind in (AUTO, NUMBER)
+    counts = kind <= NUMBER
     if end == stop and counts:
         return value, READ
     if end == stop and (texts.sentinels or kind == TIMES):
@@ -100,7 +101,7 @@ def text_value(
     worth, known = _word(data, at, stop, texts)
     if known and (counts or worth != worth):  # noqa: PLR0124  NaN
         return worth, READ
-    if kind in (NUMBER, TEXT):
+    if kind == NUMBER or kind == TEXT:  # noqa: PLR1714
         return np.nan, ODD
     if kind != NAMES and begins_as_date(data, at, stop):
         return time_value(data, at, stop)
