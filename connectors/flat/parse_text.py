@@ -101,7 +101,7 @@ def text_value(
     worth, known = _word(data, at, stop, texts)
     if known and (counts or worth != worth):  # noqa: PLR0124  NaN
         return worth, READ
-    if kind == NUMBER or kind == TEXT:  # noqa: SIM109
+    if kind in (NUMBER, TEXT):
         return np.nan, ODD
     if kind != NAMES and begins_as_date(data, at, stop):
         return time_value(data, at, stop)
