@@ -73,6 +73,8 @@ class Batch:
         One a record; None where it has none.
     keys
         One a record, to join late labels by; None where it has none.
+    weights
+        How much each record counts, 0 or more; None where all count 1.
     places
         One a record.
     rejected
@@ -97,6 +99,7 @@ class Batch:
     bad_fields: list[BadField] = field(default_factory=list)
     texts: Mapping[int, str] = field(default_factory=dict)
     deletes: int = 0
+    weights: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -78,6 +78,8 @@ class Codec:
         Of formats whose records are objects: the way to the object that is the record, as in
         ``"payload.after"`` of a change that Debezium tells of. Where nothing is there, something
         was deleted: that is counted and passed over, and so is a message without a value.
+    weight
+        The field that says how much a record counts: 1 where it is missing. It is no feature.
 
     """
 
@@ -94,17 +96,21 @@ class Codec:
         on_bad_field: str = "missing",
         fields: Mapping[str, str] | None = None,
         unwrap: str | None = None,
+        weight: str | None = None,
     ) -> None:
-        fields = _checked(fields or {}, label, key)
+        fields = _checked(fields or {}, label, key, weight)
         ignore = [ignore] if isinstance(ignore, str) else ignore
         out = {*ignore, *(name for name, kind in fields.items() if kind == IGNORE)}
-        self.selection = Selection(label=label, key=key, ignore=out, features=features)
+        self.selection = Selection(
+            label=label, key=key, ignore=out, features=features, weight=weight
+        )
         self.values = Values(
             missing=missing,
             decimal=decimal,
             on_bad_field=on_bad_field,
             numeric=numeric,
             fields=fields,
+            weight=weight,
         )
         #: The texts of the names that came.
         self.dictionary = Dictionary()
@@ -182,7 +188,7 @@ class Codec:
         if len(kept) < len(raws):
             every = list(places)
             batch.places = [every[i] for i in kept]
-        fill(batch, parts, self.dictionary if self.numeric else None)
+        fill(batch, parts, self.dictionary if self.numeric else None, self.selection.weight)
         if self.key is None:
             batch.keys = None
         return batch
@@ -233,12 +239,12 @@ class Codec:
         parts.append(records)
 
 
-def _checked(fields: Mapping[str, str], label: str | None, key: str | None) -> Mapping[str, str]:
+def _checked(fields: Mapping[str, str], *apart: str | None) -> Mapping[str, str]:
     """Return what fields are taken for. Raises ValueError."""
     for name, kind in fields.items():
         if kind not in FIELD_KINDS:
             known = ", ".join(FIELD_KINDS)
             raise ValueError(f"the field {name!r} is one of {known}; not {show(kind)}")
-        if name in (label, key):
-            raise ValueError(f"the field {name!r} is the label or the key, and no feature")
+        if name in apart:
+            raise ValueError(f"the field {name!r} is the label, key or weight, and no feature")
     return fields

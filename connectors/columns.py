@@ -79,12 +79,36 @@ class Places(Sequence[Place]):
 
 
 def fill(
+    batch: Batch,
+    parts: Iterable[Columns | list[Record]],
+    dictionary: Dictionary | None,
+    weight: str | None,
+) -> None:
+    """Put labels, keys, features and weights into a batch.
+
+    It is one matrix if the features are the same. Without a dictionary it holds records with
+    whatever they hold. ``weight`` is the feature that is none, but how much a record counts.
+    """
+    _fill(batch, parts, dictionary)
+    if weight is None or len(batch) == 0:
+        return
+    if batch.names is not None and batch.values is not None:
+        if weight not in batch.names:
+            return
+        at = batch.names.index(weight)
+        weights = batch.values[:, at].copy()
+        batch.names = batch.names[:at] + batch.names[at + 1 :]
+        batch.values = np.delete(batch.values, at, axis=1)
+    else:
+        found = [x.pop(weight, None) for x in batch.records or []]
+        weights = np.array([np.nan if one is None else one for one in found])
+    weights[np.isnan(weights)] = 1.0
+    batch.weights = weights if (weights != 1.0).any() else None
+
+
+def _fill(
     batch: Batch, parts: Iterable[Columns | list[Record]], dictionary: Dictionary | None
 ) -> None:
-    """Put labels, keys and features into a batch: one matrix if the features are the same.
-
-    Without a dictionary it holds records with whatever they hold.
-    """
     parts = [part for part in parts if isinstance(part, Columns) or part]
     batch.keys = []
     for part in parts:

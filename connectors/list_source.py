@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
-from stream_llsvm.connectors.base import Batch, Place, Position, SourceError
+import numpy as np
+
+from stream_llsvm.connectors.base import BadField, Batch, Place, Position, SourceError
+from stream_llsvm.connectors.values import Bad, Values
 
 
 class ListSource:
@@ -19,15 +23,22 @@ class ListSource:
         Which field is the label; a record that does not have it has no label.
     key
         Which field is the key, if any.
+    weight
+        Which field says how much a record counts, if any.
 
     """
 
     name = "a list"
 
     def __init__(
-        self, records: Sequence[Mapping[str, Any]], label: str, key: str | None = None
+        self,
+        records: Sequence[Mapping[str, Any]],
+        label: str,
+        key: str | None = None,
+        weight: str | None = None,
     ) -> None:
-        self.records, self.label, self.key = records, label, key
+        self.records, self.label, self.key, self.weight = records, label, key, weight
+        self._values = Values()
         self._next = 0
 
     def poll(self, max_records: int, timeout: float) -> Batch | None:
@@ -38,13 +49,26 @@ class ListSource:
         first = self._next
         self._next += len(rows)
         left_out = (self.label, self.key)
-        return Batch(
+        batch = Batch(
             labels=[row.get(self.label) for row in rows],
             places=[Place(self.name, None, first + i + 1) for i in range(len(rows))],
             position=self.position,
             records=[{k: v for k, v in row.items() if k not in left_out} for row in rows],
             keys=None if self.key is None else [row.get(self.key) for row in rows],
         )
+        if self.weight is not None:
+            self._weigh(batch, self.weight)
+        return batch
+
+    def _weigh(self, batch: Batch, weight: str) -> None:
+        """Take the weights out of the records; those that cannot be used are bad fields."""
+        batch.weights = np.ones(len(batch))
+        for i, x in enumerate(batch.records or []):
+            try:
+                found = self._values.weight_from(weight, x.pop(weight, None))
+                batch.weights[i] = 1.0 if isnan(found) else found
+            except Bad as bad:
+                batch.bad_fields.append(BadField(batch.places[i], weight, bad.reason, bad.detail))
 
     @property
     def ended(self) -> bool:

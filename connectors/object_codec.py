@@ -137,7 +137,7 @@ class ObjectCodec(Codec):
                 unread = record.unread
             batch.bad_fields += [BadField(places[i], *one) for one in unread]
         batch.places = kept
-        fill(batch, [records], self.dictionary if self.numeric else None)
+        fill(batch, [records], self.dictionary if self.numeric else None, self.selection.weight)
         if self.key is None:
             batch.keys = None
         return batch

@@ -36,6 +36,7 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):")  # one letter is a drive of 
 FIELDS: Mapping[str, Key] = {
     "label": Key(COLUMN, "--label", "The column that is the label."),
     "key": Key(COLUMN, "--key", "The column to join late labels by."),
+    "weight": Key(COLUMN, "--weight", "The column that says how much a record counts (1)."),
     "ignore": Key(COLUMNS, "--ignore", "Columns that are no features: a,b."),
     "features": Key(COLUMNS, "--features", "The only columns that are features: a,b."),
     "fields": Key(

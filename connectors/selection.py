@@ -23,6 +23,9 @@ class Selection:
         Fields that are not features.
     features
         The fields that are features; None for all but the others.
+    weight
+        The field that says how much a record counts. It is read as the features are, and taken
+        out of them afterwards.
 
     Examples
     --------
@@ -39,26 +42,35 @@ class Selection:
         key: str | None = None,
         ignore: Collection[str] = (),
         features: Collection[str] | None = None,
+        weight: str | None = None,
     ) -> None:
         if label is not None and label == key:
             raise ValueError(f"the field {label!r} cannot be both the label and the key")
+        for what, name in (("label", label), ("key", key)):
+            if weight is not None and name == weight:
+                raise ValueError(f"the field {name!r} cannot be both the {what} and the weight")
         self.label = label
         self.key = key
+        self.weight = weight
         self.ignore = _names(ignore)
         self.features = None if features is None else _names(features)
-        for what, name in (("label", label), ("key", key)):
+        for what, name in (("label", label), ("key", key), ("weight", weight)):
             if name is not None and name in (self.features or ()):
                 raise ValueError(f"the field {name!r} cannot be both the {what} and a feature")
+        if weight is not None and weight in self.ignore:
+            raise ValueError(f"the field {weight!r} cannot be both the weight and left out")
 
     def wanted(self, name: str) -> bool:
-        """Tell whether a field is a feature."""
+        """Tell whether a field is a feature, or the weight."""
+        if self.weight is not None and name == self.weight:
+            return True
         if name in (self.label, self.key) or name in self.ignore:
             return False
         return self.features is None or name in self.features
 
     def wanted_inside(self, name: str, *, inside: bool) -> bool:
         """Tell whether a field is a feature; one inside an object also if the object is one."""
-        if not inside:
+        if not inside or name == self.weight:
             return self.wanted(name)
         ways = [name]
         while "." in ways[-1]:

@@ -25,6 +25,7 @@ from stream_llsvm.connectors.flat.parse_text import (
     Texts,
     as_texts,
 )
+from stream_llsvm.kernels.boxes import FIRST_BOX
 from stream_llsvm.records.boxes import boxed_time, unboxed
 from stream_llsvm.records.texts import BLANKS, Read, all_words, as_name, from_text
 from stream_llsvm.records.times import time_in
@@ -38,6 +39,9 @@ DECIMALS = (".", ",")
 #: What the values of a field are taken for, if the user says so; one that is ignored is no feature.
 KINDS = {"name": NAMES, "number": NUMBER, "time": TIMES, "text": TEXT}
 IGNORE = "ignore"
+
+#: More than this a record cannot count.
+LARGEST_WEIGHT = 1e6
 
 _TRUTH = {"true": 1.0, "false": 0.0}
 # Numbers with the other decimals, or with points between thousands.
@@ -88,6 +92,8 @@ class Values:
     fields
         What some fields are taken for: ``"name"``, ``"number"``, ``"time"`` or ``"text"``. Values
         of all others are taken one by one for what they look like.
+    weight
+        The field that says how much a record counts: a number, not below 0.
 
     Examples
     --------
@@ -107,6 +113,7 @@ class Values:
         on_bad_field: str = "missing",
         numeric: bool = True,
         fields: Mapping[str, str] | None = None,
+        weight: str | None = None,
     ) -> None:
         if decimal not in DECIMALS:
             raise ValueError(f"decimal is '.' or ',', not {show(decimal)}")
@@ -115,6 +122,7 @@ class Values:
         self.decimal = decimal
         self.rejects = on_bad_field == "reject"
         self.numeric = numeric
+        self.weight = weight
         #: What fields are taken for, where it is not decided value by value.
         self.kinds = {name: KINDS[kind] for name, kind in (fields or {}).items() if kind in KINDS}
         several = [missing] if isinstance(missing, str) else list(missing)
@@ -143,7 +151,8 @@ class Values:
 
     def kinds_of(self, names: Iterable[str]) -> NDArray[np.int64]:
         """Return what fields are taken for, as the compiled loops know it."""
-        return np.array([self.kinds.get(name, AUTO) for name in names], dtype=np.int64)
+        kinds = self.kinds if self.weight is None else {**self.kinds, self.weight: NUMBER}
+        return np.array([kinds.get(name, AUTO) for name in names], dtype=np.int64)
 
     def names_among(self, names: Iterable[str]) -> bool:
         """Whether one of these fields is taken for something whatever its values look like."""
@@ -254,6 +263,24 @@ class Values:
         # Infinity is refused; a whole number of any size stays one.
         return value if isinstance(value, int) or not isnan(self.number(name, value)) else None
 
+    def weight_from(self, name: str, value: object) -> float:
+        """Return how much a record counts, NaN if that is missing. Raises Bad."""
+        try:
+            if isinstance(value, str):
+                number = self.number_from(name, value)
+            elif value is None or isinstance(value, float | int):
+                number = nan if value is None else self.number(name, value)
+            else:
+                raise Bad("not a number", shown(name, value))
+        except Bad as bad:
+            infinite = bad.reason == "infinite value"
+            reason = "weight is infinite" if infinite else "weight is no number"
+            raise Bad(reason, bad.detail) from None
+        if number < 0 or number > LARGEST_WEIGHT:
+            size = "negative" if number < 0 else "too large"
+            raise Bad(f"weight is {size}", shown(name, value))
+        return number
+
     def is_missing(self, text: str) -> bool:
         """Tell whether a text stands for a missing value."""
         number = self._number_in(text.strip(BLANKS))
@@ -267,11 +294,11 @@ class Values:
         unread: list[Unread] = []
         for name, value in fields:
             try:
-                x[name] = read(name, value)
+                x[name] = (self.weight_from if name == self.weight else read)(name, value)
             except Bad as bad:
                 unread.append(Unread(name, bad.reason, bad.detail))
                 x[name] = nan if self.numeric else None
-        if unread and (self.rejects or not any(map(_is_there, x.values()))):
+        if unread and (self.rejects or not any(_is_there(x[n]) for n in x if n != self.weight)):
             raise Bad(unread[0].reason, unread[0].detail, tuple(unread))
         return x, tuple(unread)
 
@@ -283,11 +310,17 @@ class Values:
     ) -> bool:
         """Let numbers that stand for a missing value be missing, and those of times be times.
 
-        Marks records as odd in which a number is no time; says whether there is none.
+        Marks records as odd in which a number is no time, or no weight; says whether there is none.
         """
         for sentinel in self.sentinels:
             values[values == sentinel] = nan
         good = True
+        if self.weight is not None and self.weight in names:
+            weights = np.ascontiguousarray(values[:, list(names).index(self.weight)])
+            bad = (weights < 0) | (weights > LARGEST_WEIGHT) | (weights.view(np.int64) >= FIRST_BOX)
+            good = not bad.any()
+            if odd is not None:
+                odd[bad] = ODD
         for j, name in enumerate(names) if self.kinds else ():
             if self.kinds.get(name) != TIMES:
                 continue

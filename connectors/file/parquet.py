@@ -194,7 +194,7 @@ class ParquetReader:
             part = self._matrix(rows, labels, keys)
             if part is not None:
                 batch = Batch([], places, position)
-                fill(batch, [part], options.dictionary)
+                fill(batch, [part], options.dictionary, options.selection.weight)
                 if options.key is None:
                     batch.keys = None
                 return batch

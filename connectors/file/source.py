@@ -53,6 +53,8 @@ class FileSource:
         How features are read, see `Values`.
     unwrap
         Of JSON Lines: the way to the object that is the record, see `Codec`.
+    weight
+        The field that says how much a record counts, see `Codec`.
     names
         The names of a CSV file's columns, if it has no header.
     delimiter
@@ -99,6 +101,7 @@ class FileSource:
         on_bad_field: str = "missing",
         fields: Mapping[str, str] | None = None,
         unwrap: str | None = None,
+        weight: str | None = None,
         names: Sequence[str] | None = None,
         delimiter: str | None = None,
         encoding: str = "utf-8",
@@ -121,6 +124,7 @@ class FileSource:
             "on_bad_field": on_bad_field,
             "fields": fields,
             "unwrap": unwrap,
+            "weight": weight,
         }
         Codec(**self._options)  # which checks them
         self._names = names

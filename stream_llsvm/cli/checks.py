@@ -54,11 +54,11 @@ def check_columns(path: str, given: Mapping[str, Any]) -> None:
     if not names or has_own_labels(path, given):
         return
     ignored, features = given.get("ignore", []), given.get("features")
-    asked = {"label": given.get("label"), "key": given.get("key")}
-    asked |= {f"to ignore {name}": name for name in ignored}
-    check_names(path, records, asked | {f"feature {name}": name for name in features or []})
+    asked: dict[str, Any] = {name: given.get(name) for name in ("label", "key", "weight")}
+    out = {f"to ignore {name}": name for name in ignored}
+    check_names(path, records, asked | out | {f"feature {name}": name for name in features or []})
     try:
-        Selection(label=given.get("label"), key=given.get("key"), ignore=ignored, features=features)
+        Selection(**asked, ignore=ignored, features=features)
     except ValueError as error:
         raise MistakeError(one_line(error)) from None
 

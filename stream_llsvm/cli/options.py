@@ -59,7 +59,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
     "source": _READ,
     "fields": {},  # what columns are, by their names
     "labels": {
-        **{name: key._replace(flag="") for name, key in _READ.items()},
+        **{name: key._replace(flag="") for name, key in _READ.items() if name != "weight"},
         "from": Key(
             PLACES,
             "--labels",

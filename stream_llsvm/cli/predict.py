@@ -151,5 +151,5 @@ def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> d
         )
     if names and absent:
         print(f"stream-llsvm: {data} does not have {listed(absent)}", file=sys.stderr)
-    apart = {given.get("label"), given.get("key")}
+    apart = {given.get(name) for name in ("label", "key", "weight")}
     return {"ignore": ignored + [name for name in names if name not in known and name not in apart]}
