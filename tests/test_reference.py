@@ -45,7 +45,8 @@ def rehearsed(model: AnchorClassifier, X: Any, y: Any, epochs: int = 10) -> Anch
     model._make_room(names, [0, 1])
     memory = model._state
     assert memory is not None
-    history = History(model._features, names, X, model._labels.codes(y.tolist()))
+    codes = model._labels.codes(y.tolist())
+    history = History(model._features, names, X, codes, np.ones(len(X)))
     order, rng = np.arange(len(X)), np.random.default_rng(0)
     _learn_scales(memory, history, order)
     member = memory.members[0]

@@ -196,7 +196,9 @@ class AnchorClassifier(LocalClassifier):
             return params | {"feature_map": to_plain(self._features.map)}
         return params
 
-    def warm_start(self, X: Any, y: Any, epochs: int = 10, solver: str = "sgd") -> None:
+    def warm_start(
+        self, X: Any, y: Any, epochs: int = 10, w: Any = 1.0, solver: str = "sgd"
+    ) -> None:
         """Learn from history first, then go live.
 
         A model that has no anchors yet gets them by k-means; then come the weights. Some records
@@ -211,6 +213,9 @@ class AnchorClassifier(LocalClassifier):
         epochs
             How many passes; with the reference solver, as many as the schedule of step sizes then
             has behind it.
+        w
+            How much each record counts: one number, or one a row. The reference solver has no
+            weights.
         solver
             "sgd": several passes over the records, each in a fresh random order. "reference": the
             optimum of LL(10) for these anchors, with which SAPL Algorithm 1 begins; for
@@ -221,8 +226,10 @@ class AnchorClassifier(LocalClassifier):
         choice("solver", solver, ("sgd", "reference"))
         whole("epochs", epochs, 1, 1_000_000)
         if solver == "sgd":
-            super().warm_start(X, y, epochs)
+            super().warm_start(X, y, epochs, w)
             return
+        if not isinstance(w, int | float) or w != 1:
+            raise ValueError('solver="reference" knows no weights w: let each record count 1')
         given = self.step_size, self.loss, self.multiclass
         if given != ("paper", "hinge", "ovr") or self.coding == "reconstruction":
             raise ValueError(

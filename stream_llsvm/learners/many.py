@@ -87,6 +87,8 @@ class ManyRecords(GrowingModel, AnswersMany):
     ) -> NDArray[np.int64]:
         """Return the codes predicted; fills ``sure``: (2, n), of the prediction, of the truth.
 
+        A label of a row that counts nothing is a truth all the same, if it is known by then.
+
         ``shares``, if given, gets the probabilities of all classes that were known at each row:
         matrices whose rows are those of the batch, in order. ``known`` are the codes of the labels,
         if all are known and count. Unless ``keep`` is false, the predictions of rows that count
@@ -99,14 +101,16 @@ class ManyRecords(GrowingModel, AnswersMany):
         if known is None and importance.all():
             known = self._labels.known(labels)
         if known is not None:
-            codes = known
+            codes = truth = known
         else:
             codes = np.full(n, -1, dtype=np.int64)  # a row that counts nothing is only predicted
+            truth = codes.copy()
             for i, label in enumerate(labels):
                 if importance[i] == 0:
+                    truth[i] = -1 if label is None else ahead.code(label)
                     continue
                 before = len(ahead)
-                codes[i] = ahead.add(label)
+                codes[i] = truth[i] = ahead.add(label)
                 if codes[i] == before:
                     firsts.add(i)
         arriving = self._arriving(names, matrix, importance)
@@ -145,7 +149,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             if sure is not None:
                 each = np.arange(end - begin)
                 sure[0, part] = np.where(likeliest[part] >= 0, proba[each, likeliest[part]], 0.0)
-                sure[1, part] = np.where(codes[part] >= 0, proba[each, codes[part]], 0.0)
+                sure[1, part] = np.where(truth[part] >= 0, proba[each, truth[part]], 0.0)
         return likeliest
 
     def _refuse_if_too_large(self, arriving: dict[int, list[Hashable]], firsts: set[int]) -> None:
@@ -170,7 +174,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         new = {row: self._features.unknown(names[c] for c in at) for row, at in found.items()}
         return {row: unknown for row, unknown in new.items() if unknown}
 
-    def warm_start(self, X: Any, y: Any, epochs: int = 10) -> None:
+    def warm_start(self, X: Any, y: Any, epochs: int = 10, w: Any = 1.0) -> None:
         """Learn from history first, then go live.
 
         A model that has no anchors yet gets them by k-means; then come several passes over the
@@ -186,12 +190,19 @@ class ManyRecords(GrowingModel, AnswersMany):
             One label a row.
         epochs
             How many passes.
+        w
+            How much each record counts: one number, or one a row.
 
         """
         whole("epochs", epochs, 1, 1_000_000)
         names, matrix = as_matrix(X)
         labels = as_labels(y, len(matrix))
-        self._warm_start_rows(names, matrix, labels, epochs)
+        importance = checked_weights(w, len(matrix))
+        counts = np.flatnonzero(importance)
+        if len(counts) < len(matrix):
+            matrix, importance = matrix[counts], importance[counts]
+            labels = [labels[i] for i in counts.tolist()]
+        self._warm_start_rows(names, matrix, labels, epochs, importance=importance)
 
     def _warm_start_rows(
         self,
@@ -200,12 +211,16 @@ class ManyRecords(GrowingModel, AnswersMany):
         labels: Sequence[Hashable],
         epochs: int,
         optimum: Callable[[ModelState, History, Order, int], None] | None = None,
+        importance: NDArray[np.float64] | None = None,
     ) -> None:
         if len(matrix) == 0:
             return
+        if importance is None:
+            importance = np.ones(len(matrix))
         self._make_room(_named(names, matrix), labels)
         assert self._state is not None
-        history = History(self._features, names, matrix, self._labels.codes(labels))
+        codes = self._labels.codes(labels)
+        history = History(self._features, names, matrix, codes, importance)
         warm_start(self._state, history, epochs, np.random.default_rng(self.seed), optimum)
 
     def _codes_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.int64]:

@@ -20,6 +20,11 @@ def checked_weight(w: Any) -> float:
     return weight
 
 
+def all_fit(weights: NDArray[np.float64]) -> bool:
+    """Whether records can count all of these."""
+    return bool(((weights >= 0) & (weights <= _LARGEST_WEIGHT)).all())
+
+
 def checked_weights(w: Any, n: int) -> NDArray[np.float64]:
     """Return a weight for each of n rows, from one number or one a row."""
     if isinstance(w, Real | str | bytes) or w is None:

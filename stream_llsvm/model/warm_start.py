@@ -28,18 +28,19 @@ Order = NDArray[np.int64]
 
 @dataclass
 class History:
-    """Records of the past, and their labels' codes."""
+    """Records of the past, their labels' codes, and how much each counts."""
 
     features: FeatureSpace
     names: Sequence[Hashable]
     matrix: Matrix
     codes: NDArray[np.int64]
+    importance: NDArray[np.float64]
 
-    def blocks(self, order: Order) -> Iterator[tuple[Row, NDArray[np.int64]]]:
+    def blocks(self, order: Order) -> Iterator[tuple[Row, Order]]:
         """Yield the rows in this order, some at a time so that no second matrix is made."""
         for i in range(0, len(order), _BLOCK):
             rows = order[i : i + _BLOCK]
-            yield self.features.encode_many(self.names, self.matrix[rows]), self.codes[rows]
+            yield self.features.encode_many(self.names, self.matrix[rows]), rows
 
 
 def warm_start(
@@ -125,10 +126,10 @@ def _teach(memory: ModelState, *parts: int) -> None:
 def _learn_scales(memory: ModelState, history: History, order: Order) -> None:
     model = memory.views(0)
     statistics, counters = model["statistics"], model["counters"]
-    for rows, codes in history.blocks(order):
+    for rows, which in history.blocks(order):
         values = rows.values.reshape(-1)
-        observe_rows(statistics, counters[SEEN], len(codes), values, rows.columns, rows.starts)
-        counters[SEEN] += len(codes)
+        observe_rows(statistics, counters[SEEN], len(which), values, rows.columns, rows.starts)
+        counters[SEEN] += len(which)
 
 
 def _sample(memory: ModelState, history: History, order: Order) -> NDArray[np.float32]:
@@ -144,5 +145,5 @@ def _sample(memory: ModelState, history: History, order: Order) -> NDArray[np.fl
 
 
 def _learn(memory: ModelState, history: History, order: Order) -> None:
-    for rows, codes in history.blocks(order):
-        memory.run(*rows, codes)
+    for rows, which in history.blocks(order):
+        memory.run(*rows, history.codes[which], history.importance[which])
