@@ -239,12 +239,16 @@ class Codec:
         parts.append(records)
 
 
-def _checked(fields: Mapping[str, str], *apart: str | None) -> Mapping[str, str]:
+def _checked(
+    fields: Mapping[str, str], label: str | None, key: str | None, weight: str | None
+) -> Mapping[str, str]:
     """Return what fields are taken for. Raises ValueError."""
     for name, kind in fields.items():
         if kind not in FIELD_KINDS:
             known = ", ".join(FIELD_KINDS)
             raise ValueError(f"the field {name!r} is one of {known}; not {show(kind)}")
-        if name in apart:
-            raise ValueError(f"the field {name!r} is the label, key or weight, and no feature")
+        if name in (label, key):
+            raise ValueError(f"the field {name!r} is the label or the key, and no feature")
+        if name == weight:
+            raise ValueError(f"the field {name!r} is the weight, and no feature")
     return fields

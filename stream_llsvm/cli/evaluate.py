@@ -195,16 +195,24 @@ def _scored(
     _warm(entrant, contents.labels)
     learner = Learner(entrant.make(contents.labels), values=label_values(options))
     scored = Scored(1_000, None, learner.task)
-    seconds, done, refused = 0.0, 0, list[str]()
+    seconds, done, refused, weighted = 0.0, 0, list[str](), False
     for read in batches(options, max_records):
         batch = learner.readable(read)
         begin = perf_counter()
         answers = learner.take(batch)
         seconds += perf_counter() - begin
-        scored.score(batch.labels, answers)
+        scored.score(batch.labels, answers, batch.weights)
+        weighted |= batch.weights is not None
         done += len(batch)
         refused += answers.refused.values()
         bar.update(line, completed=done, rate=f"{done / max(seconds, 1e-9):,.0f}/s")
+    if weighted and not learner.weighs and entrant.name not in _NAIVE:
+        print(
+            f"stream-llsvm: {entrant.name} learns each record that counts as one: it takes no "
+            "weights",
+            file=sys.stderr,
+            flush=True,
+        )
     means = scored.scores.report().get("cumulative", {})
     told = [*main_scores(learner.task), baselines(learner.task)[0]]
     return {

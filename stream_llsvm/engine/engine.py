@@ -37,7 +37,7 @@ from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher
 from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.pipeline import is_pipeline
+from stream_llsvm.learners.pipeline import is_pipeline, learner_in
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -142,6 +142,7 @@ class Engine:
         self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.position: Position | None = None
         self._again_from: Position | None = None
+        self._told_unweighed = False
         self._stop = threading.Event()
         self._saver: Saver | None = None
         self._keep_text()
@@ -258,7 +259,8 @@ class Engine:
             seconds = time.perf_counter() - begin
             self.rejects.refused(batch.places, answers.refused)
             learned = self.progress.counts["learned"]
-            self.progress.score(batch.labels, answers)
+            self.progress.score(batch.labels, answers, batch.weights)
+            self._note_unweighed(batch)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)
             if self.sink is not None:
@@ -273,6 +275,14 @@ class Engine:
             self.rejects.check(self.progress.counts["predicted"])
         except TooManyRejected as error:
             raise EngineError(str(error)) from None
+
+    def _note_unweighed(self, batch: Batch) -> None:
+        """Say once that weights come, and the model does not learn by them."""
+        if batch.weights is None or self.learner.weighs or self._told_unweighed:
+            return
+        self._told_unweighed = True
+        name = type(learner_in(self.model)).__name__
+        self.progress.note("no weights", f"a {name} learns each record that counts as one")
 
     def _take_labels(self) -> bool:
         """Learn the records whose labels have come; returns whether there were any."""

@@ -29,13 +29,14 @@ DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one i
 class Guess(NamedTuple):
     """A record that waits: its features, what was predicted and how surely, and when it came.
 
-    Of a number nobody says how sure it is: 0.
+    Of a number nobody says how sure it is: 0. The weight is how much the record counts.
     """
 
     x: dict[str, Any]
     prediction: Any
     sure: float
     at: float
+    weight: float = 1.0
 
 
 class Waiting:
@@ -172,9 +173,9 @@ class Waiting:
 
 def _is_guess(value: object) -> bool:
     """Whether this is a record that waits, with its key."""
-    if type(value) is not tuple or len(value) != 5:
+    if type(value) is not tuple or len(value) not in (5, 6):  # an older version kept no weight
         return False
-    key, x, prediction, sure, at = value
+    key, x, prediction, sure, at, *weight = value
     return (
         hashable(key)
         and type(x) is dict
@@ -183,6 +184,7 @@ def _is_guess(value: object) -> bool:
         and 0 <= sure <= 1
         and type(at) is float
         and isfinite(at)
+        and all(type(w) is float and isfinite(w) and w >= 0 for w in weight)
     )
 
 
@@ -223,7 +225,8 @@ class LateLabels:
             if key is None or batch.labels[i] is not None or i in answers.refused:
                 continue
             sure = 0.0 if answers.sure is None else float(answers.sure[i])
-            guess = Guess(batch.record(i), answers.labels[i], sure, self.clock())
+            weight = 1.0 if batch.weights is None else float(batch.weights[i])
+            guess = Guess(batch.record(i), answers.labels[i], sure, self.clock(), weight)
             early = self.waiting.record(key, guess)
             if early is not None:
                 self._learn(guess, early[0], learner, progress)
@@ -250,14 +253,15 @@ class LateLabels:
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""
         begin = time.perf_counter()
-        why = learner.teach(guess.x, label)
+        why = learner.teach(guess.x, label, guess.weight)
         self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)
         sure = truth = None
         if learner.task == CLASSIFICATION:
             sure, truth = _shares(guess, label, len(progress.classes))
-        progress.score([label], Answers([guess.prediction], sure, truth, refused))
+        then = Answers([guess.prediction], sure, truth, refused)
+        progress.score([label], then, np.array([guess.weight]))
 
 
 def _shares(guess: Guess, label: Any, classes: int) -> tuple[Floats, Floats]:

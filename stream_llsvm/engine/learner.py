@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
+from itertools import repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,15 +17,17 @@ from stream_llsvm.engine.task import CLASSIFICATION, task_of, with_numbers
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.learners.pipeline import is_own, is_pipeline, knows_missing, learner_in
+from stream_llsvm.learners.weights import all_fit, checked_weight
 from stream_llsvm.model.feature_warnings import without_warnings
 from stream_llsvm.records.labels import Coded
 from stream_llsvm.records.readable import as_records
-from stream_llsvm.records.values import is_missing
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
 
 Floats = NDArray[np.float64]
+#: Records with their labels and weights.
+Weighed = Iterable[tuple[dict[Any, Any], Any, float]]
 NO_TEXTS: Mapping[int, str] = MappingProxyType({})
 
 
@@ -67,6 +71,8 @@ class Learner:
             raise ValueError(f"there are no probabilities: a {kind} learns numbers")
         self.model: Any = model
         self.every, self.values = every, values
+        #: Whether it learns by weight; others learn each record that counts as if it counted 1.
+        self.weighs = "w" in signature(self._last.learn_one).parameters
         # A transformer, or a function in it, may fail in any way at a record that it was not made
         # for, such as one without a field.
         self._names_missing = knows_missing(model)
@@ -79,12 +85,16 @@ class Learner:
     def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
         """Predict and learn a batch, with its own labels unless others are given."""
         labels = batch.labels if labels is None else labels
+        weights = batch.weights
+        if weights is not None and not all_fit(weights):
+            records = [batch.record(i) for i in range(len(batch))]
+            return self.records(records, labels, weights)
         if batch.names is not None and batch.values is not None:
-            return self.block(batch.names, batch.values, labels, batch.texts)
+            return self.block(batch.names, batch.values, labels, batch.texts, weights)
         records = batch.records or []
         if not is_own(self.model):
             records = [batch.record(i) for i in range(len(records))]
-        return self.records(records, labels)
+        return self.records(records, labels, weights)
 
     def block(
         self,
@@ -92,6 +102,7 @@ class Learner:
         values: Floats,
         labels: Sequence[Any],
         texts: Mapping[int, str] = NO_TEXTS,
+        weights: Floats | None = None,
     ) -> Answers:
         """Predict and learn records that all have the same features.
 
@@ -99,16 +110,18 @@ class Learner:
         """
         model = self.model
         if isinstance(model, NumberLearner):
-            return self._block_of_numbers(model, names, values, labels, texts)
+            return self._block_of_numbers(model, names, values, labels, texts, weights)
         if not isinstance(model, LocalClassifier):
-            return self.records(as_records(names, values, texts), labels)
+            return self.records(as_records(names, values, texts), labels, weights)
         n = len(labels)
         sure = np.zeros((2, n))
         shares: list[Floats] | None = [] if self.every else None
-        importance = np.ones(n)
+        importance = np.ones(n) if weights is None else weights.copy()
         known = model._labels.known(labels)
         if known is None:  # they may be None
-            importance[:] = [y is not None for y in labels]
+            importance *= [y is not None for y in labels]
+        elif not importance.all():
+            known = None
         try:
             if importance.any():
                 codes = model._test_then_learn_rows(
@@ -117,9 +130,12 @@ class Learner:
             else:
                 proba, codes = model._proba_of(names, values)
                 sure[0] = proba.max(axis=1, initial=0.0)
+                for i, label in enumerate(labels):  # which count nothing, and are scored
+                    code = -1 if label is None else model._labels.code(label)
+                    sure[1, i] = proba[i, code] if code >= 0 else 0.0
                 shares = [proba] if self.every else None
         except ValueError:  # it refused before anything was learned: find out which record
-            return self.records(as_records(names, values, texts), labels)
+            return self.records(as_records(names, values, texts), labels, weights)
         given = None if known is None else Coded(model.classes, known)
         every = None if shares is None else _by_label(model.classes, shares)
         return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)
@@ -131,38 +147,53 @@ class Learner:
         values: Floats,
         labels: Sequence[float | None],
         texts: Mapping[int, str],
+        weights: Floats | None,
     ) -> Answers:
         targets = np.array(labels, dtype=np.float64)  # NaN where there is none
+        importance = np.ones(len(labels)) if weights is None else weights
+        targets[importance == 0] = np.nan
         # What the first record to learn brings that is new, those before it do not know.
-        first = next((i for i, label in enumerate(labels) if label is not None), len(labels))
+        first = int(np.argmin(np.isnan(targets))) if not np.isnan(targets).all() else len(targets)
         parts = [slice(0, first), slice(first, None)] if first > 0 else [slice(None)]
         try:
             told = np.concatenate(
-                [model._test_then_learn_rows(names, values[at], targets[at]) for at in parts]
+                [
+                    model._test_then_learn_rows(names, values[at], targets[at], importance[at])
+                    for at in parts
+                ]
             )
         except ValueError:  # as for classes
-            return self.records(as_records(names, values, texts), labels)
+            return self.records(as_records(names, values, texts), labels, weights)
         return Answers(list(map(_known, told.tolist())), None, None, {})
 
-    def records(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
+    def records(
+        self,
+        records: Sequence[dict[Any, Any]],
+        labels: Sequence[Any],
+        weights: Floats | None = None,
+    ) -> Answers:
         """Predict and learn records one by one."""
+        n = len(records)
+        each = repeat(1.0, n) if weights is None else weights.tolist()
+        weighed = zip(records, labels, each, strict=True)
         # A feature that is new in a stream is learned a moment later.
         with without_warnings():
             if self.task == CLASSIFICATION:
-                return self._one_by_one(records, labels)
-            return self._numbers_one_by_one(records, labels)
+                return self._one_by_one(weighed, n)
+            return self._numbers_one_by_one(weighed, n)
 
-    def _one_by_one(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> Answers:
-        n = len(records)
+    def _one_by_one(self, weighed: Weighed, n: int) -> Answers:
         told: list[Any] = [None] * n
         every: list[Any] | None = [None] * n if self.every else None
         sure, truth = np.zeros(n), np.zeros(n)
         answers = Answers(told, sure, truth, {}, None, every)
-        for i, (x, label) in enumerate(zip(records, labels, strict=True)):
+        for i, (x, label, weight) in enumerate(weighed):
             try:
+                if weight != 1.0:
+                    checked_weight(weight)
                 proba = self.model.predict_proba_one(self._lent(x))
                 if label is not None:
-                    self.model.learn_one(self._lent(x), label)
+                    self._learn_one(x, label, weight)
             except self._refusals as error:
                 answers.refused[i] = _told(error)
                 continue
@@ -174,35 +205,41 @@ class Learner:
                     every[i] = proba
         return answers
 
-    def _numbers_one_by_one(
-        self, records: Sequence[dict[Any, Any]], labels: Sequence[float | None]
-    ) -> Answers:
-        told: list[float | None] = [None] * len(records)
+    def _numbers_one_by_one(self, weighed: Weighed, n: int) -> Answers:
+        told: list[float | None] = [None] * n
         answers = Answers(told, None, None, {})
-        for i, (x, label) in enumerate(zip(records, labels, strict=True)):
+        for i, (x, label, weight) in enumerate(weighed):
             number = None
             try:
+                if weight != 1.0:
+                    checked_weight(weight)
                 # What others tell before they have learned anything is theirs to know.
                 if not isinstance(self._last, NumberLearner) or self._last._state is not None:
                     number = _known(float(self.model.predict_one(self._lent(x))))
                 if label is not None:
-                    self.model.learn_one(self._lent(x), label)
+                    self._learn_one(x, label, weight)
             except self._refusals as error:
                 answers.refused[i] = _told(error)
                 continue
             told[i] = number
         return answers
 
-    def teach(self, x: dict[Any, Any], label: Any) -> str | None:
+    def teach(self, x: dict[Any, Any], label: Any, weight: float = 1.0) -> str | None:
         """Learn a record that was predicted before; returns why the model refused it, if it did.
 
         Ours remember what they predicted of it then, as long as nobody asks them anew.
         """
         try:
-            self.model.learn_one(self._lent(x), label)
+            self._learn_one(x, label, weight)
         except self._refusals as error:
             return _told(error)
         return None
+
+    def _learn_one(self, x: dict[Any, Any], label: Any, weight: float) -> None:
+        if weight == 1.0 or (weight > 0 and not self.weighs):
+            self.model.learn_one(self._lent(x), label)
+        elif weight > 0:
+            self.model.learn_one(self._lent(x), label, w=weight)
 
     def _lent(self, x: dict[Any, Any]) -> dict[Any, Any]:
         """Return a record as the model wants it, which may change it: some rename in place."""
@@ -210,9 +247,14 @@ class Learner:
             return x
         if not is_pipeline(self.model):
             return dict(x)
-        if self._names_missing:
-            return {name: None if is_missing(value) else value for name, value in x.items()}
-        return {name: value for name, value in x.items() if not is_missing(value)}
+        lent = dict(x)
+        # Only None, NaN and their like differ from themselves.
+        for name in [n for n, v in x.items() if v is None or v != v]:  # noqa: PLR0124
+            if self._names_missing:
+                lent[name] = None
+            else:
+                del lent[name]
+        return lent
 
 
 def _told(error: Exception) -> str:

@@ -54,25 +54,36 @@ class Progress:
             self.scores, self._levels = NumberScores(window), LEVELS
         self.drift = None if detector is None else Drift(detector, self._levels)
         self.classes = LabelSpace()
-        self.counts: Counter[str] = Counter(records=0, predicted=0, learned=0, unscored=0, drifts=0)
+        self.counts: Counter[str] = Counter(
+            records=0, predicted=0, learned=0, weightless=0, unscored=0, drifts=0
+        )
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen
         self._number = 0
         self._began, self._before = time.monotonic(), 0.0
 
-    def score(self, labels: Sequence[Any], answers: Answers) -> None:
-        """Score the answers to records that had a label, and were learned.
+    def score(
+        self,
+        labels: Sequence[Any],
+        answers: Answers,
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Score the answers to records that had a label, each alike.
 
-        What was answered before any label had come is counted apart, as ``unscored``.
+        What was answered before any label had come is counted apart, as ``unscored``, and what has
+        the weight 0, so that it was not learned, as ``weightless``.
         """
         if isinstance(self.scores, ClassScores):
-            self._score_classes(self.scores, labels, answers)
+            rows = self._score_classes(self.scores, labels, answers)
         else:
-            self._score_numbers(self.scores, labels, answers)
+            rows = self._score_numbers(self.scores, labels, answers)
+        weightless = 0 if weights is None else int(np.count_nonzero(weights[list(rows)] == 0))
+        self.counts["learned"] += len(rows) - weightless
+        self.counts["weightless"] += weightless
 
     def _score_numbers(
         self, scores: NumberScores, labels: Sequence[float | None], answers: Answers
-    ) -> None:
+    ) -> Sequence[int]:
         pairs = [
             (i, label, answers.labels[i])
             for i, label in enumerate(labels)
@@ -81,13 +92,15 @@ class Progress:
         told = [np.nan if number is None else number for _, _, number in pairs]
         truth = [label for _, label, _ in pairs]
         errors = scores.update(np.array(truth, dtype=np.float64), np.array(told, dtype=np.float64))
-        self.counts["learned"] += len(pairs)
         scored = [at for at, (_, _, number) in enumerate(pairs) if number is not None]
         self.counts["unscored"] += len(pairs) - len(scored)
         if self.drift is not None:
             self._watch(self.drift, [pairs[at][0] for at in scored], errors[scored].tolist())
+        return [i for i, _, _ in pairs]
 
-    def _score_classes(self, scores: ClassScores, labels: Sequence[Any], answers: Answers) -> None:
+    def _score_classes(
+        self, scores: ClassScores, labels: Sequence[Any], answers: Answers
+    ) -> Sequence[int]:
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
         assert p_truth is not None
@@ -98,18 +111,18 @@ class Progress:
             p_truth = p_truth[rows]
             truth = self._codes(labels)
         if not rows:
-            return
+            return rows
         told = self._codes(predicted)
         self._note_new_classes(rows, truth)
         scores.update(truth, told, p_truth)
-        self.counts["learned"] += len(rows)
-        told_any = told >= 0
+        labelled, told_any = rows, told >= 0
         if not told_any.all():
             self.counts["unscored"] += int((~told_any).sum())
             rows = [row for row, scored in zip(rows, told_any.tolist(), strict=True) if scored]
             truth, told = truth[told_any], told[told_any]
         if self.drift is not None:
             self._watch(self.drift, rows, (truth != told).astype(float).tolist())
+        return labelled
 
     def _note_new_classes(self, rows: Sequence[int], truth: NDArray[np.int64]) -> None:
         for code in range(len(self.since), len(self.classes)):
@@ -206,8 +219,9 @@ class Progress:
             require(most == 0, "classes")
         counts = counter(payload, "counts", self.counts)
         require({"records", "learned", "predicted", "drifts"} <= set(counts), "counts")
-        require(counts["learned"] == scores.seen, "counts")
-        require(counts["learned"] - counts.get("unscored", 0) == scores.n, "counts")
+        labelled = counts["learned"] + counts.get("weightless", 0)
+        require(labelled == scores.seen, "counts")
+        require(labelled - counts.get("unscored", 0) == scores.n, "counts")
         since = part({"since": [0] * len(labels), **payload}, "since", list)
         require(all(type(n) is int and 0 <= n <= MOST for n in since), "since")
         require(len(since) <= len(labels), "since")

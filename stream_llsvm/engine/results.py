@@ -47,7 +47,9 @@ def learned_before(batch: Batch, answers: Answers, before: int) -> Iterable[int]
     """Return how many records had been learned before each of a batch, as many before the first."""
     if answers.given is not None:  # every one was learned
         return range(before, before + len(batch))
+    weights = repeat(1.0) if batch.weights is None else batch.weights.tolist()
     taught = (
-        label is not None and i not in answers.refused for i, label in enumerate(batch.labels)
+        label is not None and weight > 0 and i not in answers.refused
+        for i, (label, weight) in enumerate(zip(batch.labels, weights, strict=False))
     )
     return accumulate(taught, initial=before)

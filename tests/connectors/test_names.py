@@ -113,7 +113,7 @@ def test_texts_of_one_word_are_names() -> None:
 
 @pytest.mark.parametrize("fields", [{"y": "name"}, {"a": "text "}, {"a": 7}])
 def test_what_a_field_cannot_be(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"label, key or weight|not 'text '|not 7"):
+    with pytest.raises(ValueError, match=r"label or the key|not 'text '|not 7"):
         JsonCodec(label="y", fields=fields)
 
 

@@ -137,7 +137,7 @@ def test_svmlight_takes_a_feature_for_the_weight() -> None:
         ({"key": "w"}, "both the key and the weight"),
         ({"features": ["w"]}, "both the weight and a feature"),
         ({"ignore": ["w"]}, "both the weight and left out"),
-        ({"fields": {"w": "name"}}, "is the label, key or weight"),
+        ({"fields": {"w": "name"}}, "is the weight, and no feature"),
     ],
 )
 def test_a_weight_is_nothing_else(options: dict[str, Any], said: str) -> None:
