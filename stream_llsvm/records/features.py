@@ -1,10 +1,10 @@
-"""Feature names <-> columns: records as the float64 rows that the kernels take."""
+"""Records and matrices as the float64 rows that the kernels take."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from math import hypot, inf, nan
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -12,12 +12,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.records.boxes import name_code
-from stream_llsvm.records.names import check_name, sort_key
+from stream_llsvm.kernels.expand import (
+    ALL,
+    EXTENT,
+    NOTHING,
+    ONES,
+    ZEROS,
+    expand_dense,
+    expand_sparse,
+)
+from stream_llsvm.records.boxes import boxed, boxed_name
+from stream_llsvm.records.column_space import ColumnSpace, flat, only_numbers, plain_numbers
+from stream_llsvm.records.layout import WIDE, Layout
+from stream_llsvm.records.names import check_name
 from stream_llsvm.records.sparse import SparseRows
-from stream_llsvm.records.values import as_number, show
+from stream_llsvm.records.times import says_when
+from stream_llsvm.records.values import read, show
 
 Columns = NDArray[np.int64]
+#: What a value is in a row: a number or a box, or the boxes of a text's words.
+Boxed = float | tuple[float, ...]
 
 #: A column that the record does not name at all. Infinity is never legal in a record, so the
 #: code point is free; NaN says that the column is named, but has no value.
@@ -27,7 +41,12 @@ ABSENT = -inf
 _SMALL = 64
 # A record must name less than one in so many of the known features to be kept sparse.
 _SPARSE = 4
-_PLAIN = {float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_}
+# Of so many fields one layout is made for all; of more, one for those that a record names.
+_MOST_AT_ONCE = 256
+# So many texts are kept with their boxes, each at most so long; then it begins anew.
+_MOST_TEXTS, _LONGEST_TEXT = 2**15, 100
+_NONE = np.zeros(0, dtype=np.int64)
+_NOT_NAMED = boxed(NOTHING, 0)
 
 
 class Row(NamedTuple):
@@ -55,41 +74,23 @@ def _dense(values: NDArray[np.float64]) -> Row:
     return Row(values, nothing, nothing)
 
 
-def _checked(x: Mapping[Any, Any]) -> Sequence[Any]:
-    """Return the record's values: each can be packed into a float64, and none is infinite."""
-    values: Sequence[Any] = tuple(x.values())
-    if any(value is None for value in values):
-        values = [nan if value is None else value for value in values]
-    try:
-        # Other types may be numbers too, but each has to be looked at; hypot as in `encode`.
-        if set(map(type, values)) <= _PLAIN and hypot(*values) != inf:
-            return values
-    except OverflowError:
-        pass  # an integer beyond the floats
-    return [
-        # NaN fails both comparisons, and as_number returns it as it is.
-        value if type(value) is float and -inf < value < inf else as_number(name, value)
-        for name, value in x.items()
-    ]
-
-
-class FeatureSpace:
-    """Feature names <-> columns, in order of appearance.
+class FeatureSpace(ColumnSpace):
+    """Records to rows, over columns in order of appearance.
 
     Names that appear together are added in one sorted order, so that the order of a dict
-    cannot matter. Encoding never changes the space: names that are not known are ignored, and
-    a learner that wants them calls `unknown` and `add`, after `encode` has found every value
+    cannot matter. Encoding never changes the space: what is not known is ignored, and
+    a learner that wants it calls `unknown` and `add`, after `encode` has found every value
     of the record sound.
 
     Parameters
     ----------
     names
-        Names to start with, in column order (a saved model's).
+        Columns to start with, in order (a saved model's).
 
     Attributes
     ----------
     ignored
-        How many names of the last encoded record (or columns of the last frame) are not known.
+        How many columns the last encoded record lacks (or columns of the last frame are not known).
 
     Notes
     -----
@@ -106,132 +107,63 @@ class FeatureSpace:
     >>> space.ignored, space.unknown({"wind": 3.0, "snow": 1})
     (1, ['snow'])
 
+    A name is in the field's own column, where members for numbers see nothing, and in 0/1 columns:
+
+    >>> space.add({"sky": "blue"})
+    >>> space.add({"sky": "grey"})
+    >>> print(*space.names)
+    rain wind sky sky=blue sky=grey
+    >>> space.encode({"wind": 3.0, "rain": 0.5, "sky": "grey"}).values
+    array([[0.5, 3. , nan, 0. , 1. ]])
+
     """
 
     __slots__ = (
+        "_all",
+        "_boxes",
         "_buffer",
-        "_columns",
+        "_codes",
+        "_fixed",
         "_get",
-        "_names",
+        "_is_sparse",
+        "_laid_out",
+        "_out",
         "_pack",
         "_placed",
+        "_raw",
         "_row",
         "_stale",
         "_width",
+        "_words",
         "ignored",
     )
-    _names: tuple[Hashable, ...] | None
     _placed: tuple[tuple[Hashable, ...], Columns, Columns | None] | None
+    _laid_out: tuple[tuple[Hashable, ...], Layout, Columns | None] | None
+    _all: Layout | None
     _row: Row
 
     def __init__(self, names: Iterable[Hashable] = ()) -> None:
-        self._columns: dict[Any, int] = {}
+        #: Texts and their boxes: those of values, and those of words.
+        self._boxes: dict[str | None, float] = {None: nan}
+        self._words: dict[str, float] = {}
         self.ignored = 0
-        self.append(names)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.names,)
-
-    @property
-    def names(self) -> tuple[Hashable, ...]:
-        """The known names, in column order."""
-        if self._names is None:
-            self._names = tuple(self._columns)
-        return self._names
-
-    def field_hashes(self, first: int = 0) -> NDArray[np.int64]:
-        """Return a number for the field of each column from one on; 0 if it is derived.
-
-        Parameters
-        ----------
-        first
-            The first column that is meant.
-
-        """
-        names = islice(self._columns, first, None)
-        codes = [name_code(n if isinstance(n, str) else repr(n)) or 1 for n in names]
-        return np.array(codes, dtype=np.int64)
-
-    def renamed(self, names: Iterable[Hashable]) -> FeatureSpace:
-        """Return a space like this with other names.
-
-        Parameters
-        ----------
-        names
-            The names, in column order.
-
-        """
-        return FeatureSpace(names)
-
-    def unknown(self, names: Iterable[Hashable]) -> list[Any]:
-        """Return the names that are not known, each once, in the canonical order.
-
-        Parameters
-        ----------
-        names
-            Names of features; a record will do.
-
-        Raises
-        ------
-        ValueError
-            If a name is NaN or not hashable.
-
-        """
-        known = self._columns
-        names = tuple(names)
-        try:
-            strangers = {name: None for name in names if name not in known}
-        except TypeError:
-            for name in names:
-                check_name(name)
-            raise
-        for name in strangers:
-            check_name(name)
-        return sorted(strangers, key=sort_key)
-
-    def strangers(self, names: Iterable[Hashable]) -> list[Any]:
-        """Return the features of a record that say nothing, since they are not known, as they come.
-
-        Parameters
-        ----------
-        names
-            Names of features; a record will do.
-
-        """
-        return [name for name in names if name not in self._columns]
-
-    def add(self, names: Iterable[Hashable]) -> None:
-        """Give columns to the names that have none yet, in the canonical order.
-
-        Parameters
-        ----------
-        names
-            Names of features; a record will do.
-
-        """
-        self.append(self.unknown(names))
+        super().__init__(names)
 
     def append(self, names: Iterable[Hashable]) -> None:
-        """Give columns to these names as they come: some of those that `unknown` returned.
+        """Add these columns as they come: some of those that `unknown` returned.
 
         Parameters
         ----------
         names
-            Names of features.
+            What names the columns.
 
         """
-        for name in names:
-            check_name(name)
-            self._columns.setdefault(name, len(self._columns))
+        super().append(names)
         # What depends on the width is made again when it is next needed: a text stream brings
         # new names with every record, and must not pay for all the old ones each time.
-        self._names = None
-        self._placed = None
+        self._placed = self._laid_out = self._all = None
         self._stale = True
-        self._width = -1
+        self._width = self._fixed = -1
 
     def encode(self, x: Mapping[Any, Any]) -> Row:
         """Turn one record into one row.
@@ -244,32 +176,48 @@ class FeatureSpace:
         Returns
         -------
         Row
-            Dense, or sparse if the record names few of many features. Its arrays are valid
-            until the next call.
+            Dense, or sparse if the record names few of many features or holds a text. Its arrays
+            are valid until the next call.
 
         Raises
         ------
         ValueError
-            If a value is not a number, is infinite, or is too large for a float.
+            If a value cannot be read, is infinite, or is too large for a float.
         TypeError
             If `x` is not a mapping.
 
         """
         # Exactly a dict: a list answers to integer names, a defaultdict to any name.
-        if type(x) is dict and len(x) == self._width:
+        if type(x) is dict:
             try:
-                values = self._get(x)
-                self._pack(self._buffer, 0, *values)
-                # hypot is infinite if any value is (or if the sum of squares overflows, which
-                # the careful path sorts out), even beside a NaN; it is NaN for a mere NaN.
-                # A numpy complex scalar slips through, with numpy's own warning, in a feature
-                # that used to be real: looking at 22 types would double the time.
-                if hypot(*values) != inf:
-                    self.ignored = 0
-                    return self._row
+                if len(x) == self._width:
+                    values = self._get(x)
+                    self._pack(self._buffer, 0, *values)
+                    # hypot is infinite if any value is (or if the sum of squares overflows, which
+                    # the careful path sorts out), even beside a NaN; it is NaN for a mere NaN.
+                    # A numpy complex scalar slips through, with numpy's own warning, in a feature
+                    # that used to be real: looking at 22 types would double the time.
+                    if hypot(*values) != inf:
+                        self.ignored = 0
+                        return self._row
+                elif len(x) == self._fixed:
+                    values = self._get(x)
+                    self._pack(self._buffer, 0, *map(self._boxes.get, values, values))
+                    row, self.ignored = self._expanded()
+                    if self.ignored >= 0:
+                        return row
             except (KeyError, TypeError, ValueError, OverflowError, struct.error):
                 pass  # the careful path finds out what it was
         return self._encode_carefully(x)
+
+    def _expanded(self) -> tuple[Row, int]:
+        """Return the row of the values in the buffer, and how many columns it lacks."""
+        if not self._is_sparse:
+            return self._row, expand_dense(self._raw, self._codes, self._out)
+        values, columns, starts = self._row
+        lacking = expand_sparse(self._raw, _NONE, _NONE, self._codes, *self._row)
+        end = starts[1]
+        return Row(values[:end], columns[:end], starts), lacking
 
     def _encode_carefully(self, x: Mapping[Any, Any]) -> Row:
         if type(x) is not dict and not isinstance(x, Mapping):
@@ -277,7 +225,17 @@ class FeatureSpace:
                 f"a record is a mapping {{feature: value}}, such as a dict; got {show(x)} "
                 f"({type(x).__name__}); for many rows at once use the methods ending in _many"
             )
-        numbers = _checked(x)
+        numbers: Sequence[Any]
+        plain = plain_numbers(x)
+        if plain is None:
+            x = flat(x)
+            numbers = [self._boxed(name, value) for name, value in x.items()]
+            odd = not only_numbers(numbers) or any(map(says_when, x))
+        else:
+            numbers, large = plain
+            odd = large and any(map(says_when, x))
+        if odd or self._derived:
+            return self._encode_mixed(x, numbers)
         columns = list(map(self._columns.get, x, repeat(-1)))
         if -1 in columns:
             for name in x:
@@ -298,12 +256,16 @@ class FeatureSpace:
         for column, number in zip(columns, numbers, strict=True):
             filled[column] = number
         self._pack(self._buffer, 0, *filled)
+        row = self._row
         # From now on a record like this one takes the short way. (itemgetter of a single name
-        # makes no tuple.)
+        # makes no tuple.) Where a field's name says that it holds times it has to be looked at.
         if self._width < 0 and len(columns) == len(filled) > 1:
-            self._get = itemgetter(*self._columns)
-            self._width = len(filled)
-        return self._row
+            if self._says_when:
+                self._fix(self._layout_of(x), sparse=False)
+            else:
+                self._get = itemgetter(*self._columns)
+                self._width = len(filled)
+        return row
 
     def _prepare(self) -> None:
         """Make the dense row that `encode` fills."""
@@ -312,7 +274,116 @@ class FeatureSpace:
         self._buffer = bytearray(8 * width)
         self._pack = struct.Struct(f"{width}d").pack_into
         self._row = _dense(np.frombuffer(self._buffer, dtype=np.float64).reshape(1, width))
-        self._stale = False
+        self._stale, self._fixed = False, -1
+
+    def _boxed(self, name: Hashable, value: object) -> Boxed:
+        """Return what a value is in a row."""
+        is_text = type(value) is str
+        if is_text and (known := self._boxes.get(value)) is not None:  # type: ignore[call-overload]
+            return known  # type: ignore[no-any-return]
+        told = read(name, value)
+        if isinstance(told, tuple):
+            return tuple(map(self._word, told))
+        box = boxed_name(told) if isinstance(told, str) else told
+        if is_text:
+            _keep(self._boxes, value, box)  # type: ignore[arg-type]
+            self._boxes[None] = nan
+        return box
+
+    def _word(self, word: str) -> float:
+        box = self._words.get(word)
+        if box is None:
+            box = boxed_name(word)
+            _keep(self._words, word, box)
+        return box
+
+    def _encode_mixed(self, x: Mapping[Any, Any], numbers: Sequence[Boxed]) -> Row:
+        """Turn a record into a row whose columns are not the fields' own only."""
+        layout = self._layout_of(x)
+        values: list[float] = []
+        fields: list[int] = []
+        named = lacking = 0
+        for name, number in zip(x, numbers, strict=True):
+            place = layout.places.get(name)
+            if place is None:
+                check_name(name)
+                lacking += len(self.lacking(name, number))
+                continue
+            named += layout.sizes[place]
+            if type(number) is tuple:
+                values += number
+                fields += [place] * len(number)
+            else:
+                values.append(number)  # type: ignore[arg-type]
+                fields.append(place)
+        packed = np.frombuffer(struct.pack(f"{len(values)}d", *values))
+        where = np.array(fields, dtype=np.int64)
+        text = len(set(fields)) < len(fields)
+        if text or self._texts or self.is_sparse(named):
+            starts = np.array((0, len(values)), dtype=np.int64)
+            row, lacks = self._sparse_rows(packed, where, starts, layout, texts=text)
+        else:
+            raw = np.full(len(layout.fields), _NOT_NAMED)
+            raw[where] = packed
+            row, lacks = self._dense_rows(raw, 1, layout)
+        self.ignored = lacking + lacks
+        if type(x) is dict and not text and len(fields) == len(x) == len(layout.fields) > 1:
+            self._fix(layout, sparse=row.starts.size > 0)
+        return row
+
+    def _fix(self, layout: Layout, *, sparse: bool) -> None:
+        """Let records that name just these fields take the short way."""
+        if self._fixed >= 0 or layout is not self._all:
+            return
+        n, width = len(layout.fields), len(self)
+        self._buffer = bytearray(8 * n)
+        self._pack = struct.Struct(f"{n}d").pack_into
+        self._raw = np.frombuffer(self._buffer, dtype=np.float64)
+        self._get, self._fixed, self._is_sparse = itemgetter(*layout.fields), n, sparse
+        self._codes = self._extent(layout, texts=False)
+        if sparse:
+            most = width + n if self._codes[EXTENT] == ALL else n + sum(layout.sizes)
+            self._row = Row(np.empty(most), np.empty(most, np.int64), np.empty(2, np.int64))
+        else:
+            self._out = np.empty((1, width))
+            self._row = _dense(self._out)
+        self._stale, self._width = True, -1
+
+    def _extent(self, layout: Layout, *, texts: bool) -> Columns:
+        """Return the codes of a layout for sparse rows, some with texts in them or none."""
+        narrow = ALL if texts or self._texts else ZEROS
+        layout.codes[EXTENT] = ONES if len(self) >= WIDE else narrow
+        return layout.codes
+
+    def _layout_of(self, fields: Iterable[Hashable]) -> Layout:
+        """Return a layout in which all of these fields are that are known."""
+        if self._all is None and len(self._columns) - self._n_derived <= _MOST_AT_ONCE:
+            self._all = Layout(self.fields, self._columns, self._parts, len(self))
+        if self._all is not None:
+            return self._all
+        known = [f for f in fields if f in self._columns or self._parts.get(f)]
+        return Layout(known, self._columns, self._parts, len(self))
+
+    def _dense_rows(self, values: NDArray[np.float64], n: int, layout: Layout) -> tuple[Row, int]:
+        out = np.empty((n, len(self)))
+        return _dense(out), expand_dense(values, layout.codes, out)
+
+    def _sparse_rows(
+        self,
+        values: NDArray[np.float64],
+        fields: Columns,
+        starts: Columns,
+        layout: Layout,
+        *,
+        texts: bool,
+    ) -> tuple[Row, int]:
+        codes, n = self._extent(layout, texts=texts), len(starts) - 1
+        sizes = np.array(layout.sizes, dtype=np.int64)
+        most = len(values) + (n * len(self) if codes[EXTENT] == ALL else int(sizes[fields].sum()))
+        row = Row(np.empty(most), np.empty(most, dtype=np.int64), np.empty(n + 1, dtype=np.int64))
+        lacking = expand_sparse(values, fields, starts, codes, *row)
+        end = row.starts[n]
+        return Row(row.values[:end], row.columns[:end], row.starts), lacking
 
     def is_sparse(self, named: int) -> bool:
         """Tell whether a record that names so many features names few of those known.
@@ -351,8 +422,8 @@ class FeatureSpace:
         -------
         Row
             All rows dense or all sparse (of a sparse matrix: sparse if records name few of the
-            features on the mean). Shares the memory of `matrix` when there is nothing
-            to move.
+            features on the mean, or some are texts). Shares the memory of `matrix` when there is
+            nothing to move.
 
         Examples
         --------
@@ -361,12 +432,16 @@ class FeatureSpace:
         array([[-inf,   1.]])
 
         """
+        mixed = self._may_expand(names, matrix)
         if isinstance(matrix, SparseRows):
-            return self._encode_sparse(names, matrix)
+            expand = self._expand_sparse if mixed else self._encode_sparse
+            return expand(names, matrix)
         names = tuple(names)
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
             raise ValueError(f"{len(names)} names for a matrix of shape {matrix.shape}")
         matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
+        if mixed:
+            return self._expand_matrix(names, matrix)
         columns, places = self._places_of(names)
         n, named, width = len(matrix), len(columns), len(self._columns)
         self.ignored = matrix.shape[1] - named
@@ -404,6 +479,53 @@ class FeatureSpace:
             self._placed = names, columns, None if as_they_are else places
         return self._placed[1:]
 
+    def _expand_matrix(self, names: tuple[Hashable, ...], matrix: NDArray[np.float64]) -> Row:
+        """Turn a matrix into rows whose columns are not the fields' own only."""
+        layout, places = self._layout_for(names)
+        if places is not None:
+            matrix = np.take(matrix, places, axis=1)
+        n, d = matrix.shape
+        values = matrix.reshape(-1)
+        if self._texts or self.is_sparse(sum(layout.sizes)):
+            fields, starts = np.tile(np.arange(d), n), np.arange(n + 1) * d
+            return self._sparse_rows(values, fields, starts, layout, texts=False)[0]
+        return self._dense_rows(values, n, layout)[0]
+
+    def _layout_for(self, names: tuple[Hashable, ...]) -> tuple[Layout, Columns | None]:
+        """Return a layout of the known ones of a matrix's columns, and which these are.
+
+        None if all are. What was found of the last batch is kept.
+        """
+        if self._laid_out is None or self._laid_out[0] != names:
+            known = [i for i, f in enumerate(names) if f in self._columns or self._parts.get(f)]
+            if len({names[i] for i in known}) < len(known):
+                raise ValueError("two columns of the matrix have the same name")
+            fields = [names[i] for i in known]
+            layout = Layout(fields, self._columns, self._parts, len(self))
+            all_known = len(known) == len(names)
+            places = None if all_known else np.array(known, dtype=np.int64)
+            self._laid_out = names, layout, places
+        self.ignored = len(names) - len(self._laid_out[1].fields)
+        return self._laid_out[1:]
+
+    def _expand_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
+        n = len(rows)
+        occurring, which = np.unique(rows.columns, return_inverse=True)
+        layout, _ = self._layout_for(tuple(names[c] for c in occurring))
+        places = [layout.places.get(names[c], -1) for c in occurring]
+        fields, values = np.array(places, dtype=np.int64)[which], rows.values
+        owners = np.repeat(np.arange(n), np.diff(rows.starts))
+        kept = fields >= 0
+        fields, values, owners = fields[kept], values[kept], owners[kept]
+        starts = np.searchsorted(owners, np.arange(n + 1)).astype(np.int64)
+        texts = bool(np.any((fields[1:] == fields[:-1]) & (owners[1:] == owners[:-1])))
+        named = int(np.array(layout.sizes, dtype=np.int64)[fields].sum())
+        if texts or self._texts or self.is_sparse(-(-named // max(1, n))):
+            return self._sparse_rows(values, fields, starts, layout, texts=texts)[0]
+        raw = np.full((n, len(layout.fields)), _NOT_NAMED)
+        raw[owners, fields] = values
+        return self._dense_rows(raw.reshape(-1), n, layout)[0]
+
     def _encode_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
         n, width = len(rows), len(self._columns)
         # Only the columns that occur: a block of few rows must not pay for all the names.
@@ -421,3 +543,11 @@ class FeatureSpace:
         order = np.lexsort((columns, owners))
         starts = np.searchsorted(owners, np.arange(n + 1))
         return Row(values[order], columns[order], starts.astype(np.int64))
+
+
+def _keep(boxes: dict[Any, float], text: str, box: float) -> None:
+    """Keep the box of a text, within bounds."""
+    if len(text) <= _LONGEST_TEXT:
+        if len(boxes) >= _MOST_TEXTS:
+            boxes.clear()
+        boxes[text] = box

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from functools import lru_cache
 from typing import Any
 
 from stream_llsvm.records.boxes import boxed_time
@@ -22,6 +23,7 @@ _WHEN = {
 #: Words of a name: ``created_at``, ``createdAt``, ``payload.ts``, ``eventTimeMs``.
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _UNITS = {"s", "ms", "us", "ns", "sec", "seconds", "millis", "micros", "nanos", "utc"}
+_ENDS = (*_WHEN, *_UNITS)
 
 
 def time_in(text: str) -> float | None:
@@ -85,8 +87,11 @@ def says_when(name: object) -> bool:
     [False, False, False, False]
 
     """
-    if not isinstance(name, str):
-        return False
+    return isinstance(name, str) and name.lower().endswith(_ENDS) and _says_when(name)
+
+
+@lru_cache(4_096)
+def _says_when(name: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name.rpartition(".")[2])]
     while len(words) > 1 and words[-1] in _UNITS:
         words.pop()

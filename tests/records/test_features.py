@@ -43,10 +43,9 @@ GOOD = st.one_of(
     st.booleans().map(np.bool_),
 )
 BAD = st.one_of(
-    st.text(),
     st.binary(),
-    st.lists(st.integers()),
-    st.sampled_from([math.inf, -math.inf, 10**400, 1j]),
+    st.lists(st.floats(allow_nan=False), min_size=1),
+    st.sampled_from([math.inf, -math.inf, 10**400, 1j, "inf", "-1e999"]),
 )
 
 
@@ -149,8 +148,8 @@ def test_a_bad_value_is_named_and_leaves_no_trace(
 
 
 def test_an_unknown_name_is_checked_too() -> None:
-    with pytest.raises(ValueError, match="feature 'b' has the value 'red'"):
-        FeatureSpace(["a"]).encode({"a": 1.0, "b": "red"})
+    with pytest.raises(ValueError, match="feature 'b' has the value b'red'"):
+        FeatureSpace(["a"]).encode({"a": 1.0, "b": b"red"})
     with pytest.raises(ValueError, match="a feature is named nan"):
         FeatureSpace(["a"]).encode({"a": 1.0, math.nan: 1.0})
 
@@ -177,7 +176,7 @@ def test_missing_and_absent_differ() -> None:
 
 
 def test_a_numpy_complex_is_refused_at_first_sight() -> None:
-    with pytest.raises(ValueError, match=r"complex128.*learns from numbers"):
+    with pytest.raises(ValueError, match=r"complex128.*a value is a number, a text"):
         FeatureSpace(["a", "b"]).encode({"a": np.complex128(1j), "b": 1.0})
 
 
