@@ -66,5 +66,5 @@ def problem_of(model: AnchorClassifier, X: Any) -> Problem:
         )
     if CODINGS[model.coding] == RECONSTRUCTION:
         raise ValueError('codes by coding="reconstruction" cannot be read off a model')
-    names, matrix = as_matrix(X)
+    names, matrix, _ = as_matrix(X)
     return problem_at(memory, model._features, names, matrix)

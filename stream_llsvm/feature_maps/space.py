@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.feature_maps.base import FeatureMap
-from stream_llsvm.records.features import FeatureSpace, Row
+from stream_llsvm.records.features import FeatureSpace
+from stream_llsvm.records.rows import Row
 from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.values import as_number
 

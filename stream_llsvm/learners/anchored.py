@@ -237,9 +237,9 @@ class AnchorClassifier(LocalClassifier):
                 'step_size="paper", loss="hinge", multiclass="ovr" and codes by distance; got '
                 f"{self.step_size!r}, {self.loss!r}, {self.multiclass!r}, {self.coding!r}"
             )
-        names, matrix = as_matrix(X)
+        names, matrix, texts = as_matrix(X)
         labels = as_labels(y, len(matrix))
-        self._warm_start_rows(names, matrix, labels, epochs, put_at_optimum)
+        self._warm_start_rows(names, matrix, labels, epochs, put_at_optimum, texts)
 
     def explain_one(self, x: Mapping[Any, Any], label: Hashable | None = None) -> Explanation:
         """Take the prediction for a record apart into what each feature contributes.

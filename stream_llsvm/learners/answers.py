@@ -38,7 +38,7 @@ class AnswersMany(abc.ABC):
             The records, as in `learn_many`.
 
         """
-        return like(X, decoded(self.classes, self._codes_of(*as_matrix(X))))
+        return like(X, decoded(self.classes, self._codes_of(*as_matrix(X)[:2])))
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return each label's share for each row, a column a label; see `predict_proba_one`.
@@ -49,7 +49,7 @@ class AnswersMany(abc.ABC):
             The records, as in `learn_many`.
 
         """
-        shares = self._shares_of(*as_matrix(X))
+        shares = self._shares_of(*as_matrix(X)[:2])
         return frame_like(X, dict(zip(self.classes, shares.T, strict=True)))
 
 

@@ -24,7 +24,7 @@ from stream_llsvm.model.explain import (
     relevance_of,
     voters_of,
 )
-from stream_llsvm.records.features import ABSENT
+from stream_llsvm.records.rows import ABSENT
 
 Record = Mapping[Any, Any]
 

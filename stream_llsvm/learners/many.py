@@ -15,6 +15,8 @@ from stream_llsvm.model.growth import GrowingModel
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.model.warm_start import History, Order, warm_start
 from stream_llsvm.options import whole
+from stream_llsvm.records.column_space import Texts
+from stream_llsvm.records.columns import is_derived
 from stream_llsvm.records.frames import Matrix, as_matrix
 from stream_llsvm.records.labels import LabelSpace, as_labels
 from stream_llsvm.records.sparse import SparseRows
@@ -66,12 +68,12 @@ class ManyRecords(GrowingModel, AnswersMany):
 
     def _test_then_learn(self, X: Any, y: Any, w: Any, *, keep: bool) -> NDArray[np.int64]:
         # Where nobody is told what was predicted, no prediction waits for its label.
-        names, matrix = as_matrix(X)
+        names, matrix, texts = as_matrix(X)
         labels = as_labels(y, len(matrix))
         importance = checked_weights(w, len(matrix))
         if not (importance > 0).any():
             return self._proba_of(names, matrix, keep=keep)[1]
-        return self._test_then_learn_rows(names, matrix, labels, importance, keep=keep)
+        return self._test_then_learn_rows(names, matrix, labels, importance, keep=keep, texts=texts)
 
     def _test_then_learn_rows(
         self,
@@ -84,6 +86,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         *,
         keep: bool = True,
         shares: list[NDArray[np.float64]] | None = None,
+        texts: Texts | None = None,
     ) -> NDArray[np.int64]:
         """Return the codes predicted; fills ``sure``: (2, n), of the prediction, of the truth.
 
@@ -92,7 +95,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         ``shares``, if given, gets the probabilities of all classes that were known at each row:
         matrices whose rows are those of the batch, in order. ``known`` are the codes of the labels,
         if all are known and count. Unless ``keep`` is false, the predictions of rows that count
-        nothing wait for their labels.
+        nothing wait for their labels. ``texts`` are those of the names, by codes.
         """
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
@@ -113,7 +116,7 @@ class ManyRecords(GrowingModel, AnswersMany):
                 codes[i] = truth[i] = ahead.add(label)
                 if codes[i] == before:
                     firsts.add(i)
-        arriving = self._arriving(names, matrix, importance)
+        arriving = self._features.arriving(names, matrix, texts, importance > 0)
         if arriving or firsts:
             self._refuse_if_too_large(arriving, firsts)
         cuts = sorted({*_blocks(matrix), *firsts, *arriving, n})
@@ -156,23 +159,14 @@ class ManyRecords(GrowingModel, AnswersMany):
         """Raise ValueError if a class on the way would not fit, before anything is learned."""
         width = 0 if self._state is None else self._state.width
         features, classes = len(self._features), len(self._labels)
+        names_come = self._features.has_derived
         for row in sorted({*arriving, *firsts}):
             features += len(arriving.get(row, ()))
+            names_come |= is_derived(arriving.get(row, ()))
             classes += row in firsts
             if classes > 0:  # a model begins with its first class
-                width = self._width_for(width, features, classes)
+                width = self._width_for(width, features, classes, names_come=names_come)
                 features = min(features, width)
-
-    def _arriving(
-        self, names: Sequence[Hashable], matrix: Matrix, importance: NDArray[np.float64]
-    ) -> dict[int, list[Hashable]]:
-        """Return the features that are new, by the row that brings them."""
-        if not isinstance(matrix, SparseRows):
-            unknown = self._features.unknown(names)
-            return {0: unknown} if unknown and len(matrix) > 0 else {}
-        found = matrix.first_rows(np.flatnonzero(importance > 0))
-        new = {row: self._features.unknown(names[c] for c in at) for row, at in found.items()}
-        return {row: unknown for row, unknown in new.items() if unknown}
 
     def warm_start(self, X: Any, y: Any, epochs: int = 10, w: Any = 1.0) -> None:
         """Learn from history first, then go live.
@@ -195,14 +189,16 @@ class ManyRecords(GrowingModel, AnswersMany):
 
         """
         whole("epochs", epochs, 1, 1_000_000)
-        names, matrix = as_matrix(X)
+        names, matrix, texts = as_matrix(X)
         labels = as_labels(y, len(matrix))
         importance = checked_weights(w, len(matrix))
         counts = np.flatnonzero(importance)
         if len(counts) < len(matrix):
             matrix, importance = matrix[counts], importance[counts]
             labels = [labels[i] for i in counts.tolist()]
-        self._warm_start_rows(names, matrix, labels, epochs, importance=importance)
+        self._warm_start_rows(
+            names, matrix, labels, epochs, importance=importance, texts=texts
+        )
 
     def _warm_start_rows(
         self,
@@ -212,12 +208,13 @@ class ManyRecords(GrowingModel, AnswersMany):
         epochs: int,
         optimum: Callable[[ModelState, History, Order, int], None] | None = None,
         importance: NDArray[np.float64] | None = None,
+        texts: Texts | None = None,
     ) -> None:
         if len(matrix) == 0:
             return
         if importance is None:
             importance = np.ones(len(matrix))
-        self._make_room(_named(names, matrix), labels)
+        self._make_room(self._features.unknown_in(names, matrix, texts), labels)
         assert self._state is not None
         codes = self._labels.codes(labels)
         history = History(self._features, names, matrix, codes, importance)
@@ -243,14 +240,19 @@ class ManyRecords(GrowingModel, AnswersMany):
         proba = np.zeros((n, len(self._labels)))
         likeliest = np.full(n, -1, dtype=np.int64)
         if self._state is not None and n > 0:
-            keep = keep and not self._features.unknown(_named(names, matrix))
             unlabelled = np.full(n, -1, dtype=np.int64)
-            for begin, end in itertools.pairwise([*_blocks(matrix), n]):
+            blocks: Sequence[int] = _blocks(matrix)
+            unknown = self._features.unknown_in(names, matrix, None) if keep else []
+            if is_derived(unknown):  # some rows bring names
+                blocks = range(n)
+            elif unknown:
+                keep = False
+            for begin, end in itertools.pairwise([*blocks, n]):
                 part = slice(begin, end)
                 rows = self._features.encode_many(names, matrix[part])
                 self._state.run(
                     *rows, unlabelled[part], None, likeliest[part], proba[part], self._threads,
-                    keep=keep,
+                    keep=keep and not self._features.ignored,
                 )  # fmt: skip
         return proba, likeliest
 
@@ -260,10 +262,3 @@ def _blocks(matrix: Matrix) -> range:
     if isinstance(matrix, SparseRows):
         return range(1)
     return range(0, max(1, len(matrix)), max(1, _BLOCK_FLOATS // max(1, matrix.shape[1])))
-
-
-def _named(names: Sequence[Hashable], matrix: Matrix) -> Sequence[Hashable]:
-    """Return the features that a batch names: of a sparse one, those that occur."""
-    if isinstance(matrix, SparseRows):
-        return [names[c] for c in np.unique(matrix.columns)]
-    return names

@@ -11,7 +11,7 @@ from stream_llsvm.kernels import plan as at
 from stream_llsvm.model.attribution import losses, most_tried, places_of, usual_values
 from stream_llsvm.model.explain import Explanation, per_unit
 from stream_llsvm.model.number_state import NumberState
-from stream_llsvm.records.features import Row
+from stream_llsvm.records.rows import Row
 
 Array = NDArray[np.float64]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
@@ -17,8 +18,9 @@ from stream_llsvm.learners.weights import checked_weight, checked_weights
 from stream_llsvm.model.explain import Explanation
 from stream_llsvm.model.file import ModelFileError
 from stream_llsvm.model.number_state import NumberState
+from stream_llsvm.records.column_space import Texts
+from stream_llsvm.records.columns import is_derived
 from stream_llsvm.records.frames import Matrix, as_matrix, like
-from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.values import as_number
 
 #: A number is one score, as two classes share one.
@@ -132,11 +134,11 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
             How much each record counts: one number, or one a row.
 
         """
-        names, matrix = as_matrix(X)
+        names, matrix, texts = as_matrix(X)
         targets = _targets(y, len(matrix))
         importance = checked_weights(w, len(matrix))
         targets = np.where(importance > 0, targets, np.nan)
-        told = self._test_then_learn_rows(names, matrix, targets, importance)
+        told = self._test_then_learn_rows(names, matrix, targets, importance, texts)
         return np.where(np.isnan(told), 0.0, told)
 
     def _test_then_learn_rows(
@@ -145,6 +147,7 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
         matrix: Matrix,
         targets: NDArray[np.float64],
         importance: NDArray[np.float64] | None = None,
+        texts: Texts | None = None,
     ) -> NDArray[np.float64]:
         """Learn from each row whose target is not NaN, and return the numbers predicted before.
 
@@ -152,13 +155,21 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
         """
         n, begun = len(matrix), self._state is not None
         out = np.zeros((n, 1))
-        taught = np.flatnonzero(~np.isnan(targets))
+        counted = ~np.isnan(targets)
+        taught = np.flatnonzero(counted)
         if len(taught) == 0:
             self._tell(names, matrix, out)
         else:
-            state = self._know(_named(names, matrix))
             importance = np.ones(n) if importance is None else importance
-            state.answer(self._features.encode_many(names, matrix), targets, importance, out)
+            new = self._features.unknown_in(names, matrix, texts)
+            arriving = {0: new}
+            if is_derived(new):  # a name has a column from the record on that brings it
+                arriving = self._features.arriving(names, matrix, texts, counted)
+            for begin, end in itertools.pairwise(sorted({0, *arriving, n})):
+                part = slice(begin, end)
+                state = self._know(arriving.get(begin, ()))
+                rows = self._features.encode_many(names, matrix[part])
+                state.answer(rows, targets[part], importance[part], out[part])
         if not begun:
             out[: taught[0] + 1 if len(taught) else n] = np.nan
         return out[:, 0]
@@ -172,7 +183,7 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
             The records, as in `learn_many`.
 
         """
-        names, matrix = as_matrix(X)
+        names, matrix, _ = as_matrix(X)
         out = np.zeros((len(matrix), 1))
         if self._state is not None:
             self._warn_of_unknown_in(names, matrix)
@@ -194,13 +205,6 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
                 "anew, and save it"
             )
         super()._restore(payload)
-
-
-def _named(names: Sequence[Hashable], matrix: Matrix) -> Sequence[Hashable]:
-    """Return the features that a batch brings: of a sparse one, those that occur."""
-    if isinstance(matrix, SparseRows):
-        return [names[c] for c in np.unique(matrix.columns)]
-    return names
 
 
 def _target(y: Any, row: int | None = None) -> float:

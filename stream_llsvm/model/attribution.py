@@ -20,7 +20,7 @@ from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.mixer import AWAKE, TRUST, Z_CLIP, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, MEAN
 from stream_llsvm.model.state import ModelState
-from stream_llsvm.records.features import ABSENT, Row
+from stream_llsvm.records.rows import ABSENT, Row
 
 Array = NDArray[np.float64]
 Columns = NDArray[np.int64]

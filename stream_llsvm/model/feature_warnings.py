@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from stream_llsvm.records.column_space import flat
 from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.frames import Matrix
 from stream_llsvm.records.sparse import SparseRows
@@ -53,19 +54,21 @@ class KnowsFeatures:
         space = self._features
         if self._has_warned or _silent.get() or len(space) == 0:
             return
+        if isinstance(names, Mapping):
+            names = list(flat(names))
         strangers = space.strangers(names)
         known = len(names) - len(strangers)
         if known == 0:
             told = "a record names none of the features that the model knows"
             rest = "it is answered as if all were missing"
-        elif strangers and not space.is_sparse(known if named is None else named):
+        elif strangers and not space.knows_many(known if named is None else named):
             told = f"a record names {_listed(strangers)}, not known to the model, which knows"
             rest = "a feature counts from the first record on that is learned with it"
         else:
             return
         self._has_warned = True
         warnings.warn(
-            f"{told} {_listed(space.names)}: {rest}; said once per model",
+            f"{told} {_listed(space.fields)}: {rest}; said once per model",
             UnknownFeatureWarning,
             stacklevel=levels_to_the_caller(),
         )

@@ -15,8 +15,10 @@ from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.room import BoundedModel
 from stream_llsvm.model.state import UNBOUNDED, ModelState
 from stream_llsvm.options import flag, whole
-from stream_llsvm.records.features import FeatureSpace, Row
+from stream_llsvm.records.columns import is_derived
+from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.labels import LabelSpace
+from stream_llsvm.records.rows import Row
 from stream_llsvm.version import __version__
 
 #: A saved model is at most twice as wide as its features are many, and so much.
@@ -99,10 +101,13 @@ class GrowingModel(BoundedModel):
     @property
     def features(self) -> tuple[Hashable, ...]:
         """The names of the features seen so far."""
-        return self._features.names
+        return self._features.fields
 
     def _make_room(self, names: Iterable[Hashable], labels: Iterable[Hashable]) -> None:
-        """Know these features and labels; raises before anything has changed."""
+        """Know these labels, and a record's features or these columns.
+
+        Raises before anything has changed.
+        """
         features = self._features.unknown(names)
         classes = self._labels
         if any(classes.code(label) < 0 for label in labels):
@@ -110,7 +115,8 @@ class GrowingModel(BoundedModel):
             for label in labels:
                 classes.add(label)
         known, held = len(self._features), 0 if self._state is None else self._state.width
-        width = self._width_for(held, known + len(features), len(classes))
+        names_come = self._features.has_derived or is_derived(features)
+        width = self._width_for(held, known + len(features), len(classes), names_come=names_come)
         features = self._leave_out(features, width - known)
         if self._state is None:
             memory = self._laid_out(width, len(classes))
@@ -164,7 +170,7 @@ class GrowingModel(BoundedModel):
             "version": __version__,
             "class": type(self).__name__,
             "params": self._saved_params(),
-            "features": self._features.names,
+            "features": self._features.saved,
             "labels": self._labels.labels,
             "width": 0 if memory is None else memory.width,
             "state": None if memory is None else memory.state.view(np.uint8),
@@ -174,9 +180,9 @@ class GrowingModel(BoundedModel):
     def _restore(self, payload: Mapping[str, Any]) -> None:
         """Take over a saved state; raises ModelFileError if it is not one of this model's."""
         features, labels, state = (payload[name] for name in ("features", "labels", "state"))
-        spaces = self._features.renamed(features), LabelSpace(labels)
-        if len(spaces[0]) != len(features) or len(spaces[1]) != len(labels):
-            raise ModelFileError("the model file names a feature or a label twice")
+        spaces = self._features.restored(features), LabelSpace(labels)
+        if len(spaces[1]) != len(labels):
+            raise ModelFileError("the model file names a label twice")
         if (state is None) != (len(labels) == 0):
             raise ModelFileError("the model file has labels without a state, or a state without")
         if state is not None:

@@ -14,7 +14,7 @@ from stream_llsvm.kernels.scaling import CENTRE, COUNT, INVERSE
 from stream_llsvm.members.pooling import Units
 from stream_llsvm.model.merge import pooled
 from stream_llsvm.model.state import ModelState
-from stream_llsvm.records.features import Row
+from stream_llsvm.records.rows import Row
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,11 @@ from stream_llsvm.model.feature_warnings import (
 #: Up to so many features a model is as wide as they are, and up to so many a quarter wider. Beyond,
 #: widths are powers of two, so that however many come, all copies together are one of the model.
 _TIGHT, _SNUG = 64, 512
+#: Where names come there is room for some more at once: thirty are no thirty copies.
+_SOME = 8
 
 
-def roomy(held: int, features: int) -> int:
+def roomy(held: int, features: int, *, names_come: bool = False) -> int:
     """Return the width for so many features of a model that has been so wide.
 
     Parameters
@@ -27,17 +29,23 @@ def roomy(held: int, features: int) -> int:
         Its width so far; 0 if it has learned nothing yet.
     features
         How many features it shall know.
+    names_come
+        Whether some of them are of names, and more of these will follow.
 
     Examples
     --------
     >>> roomy(0, 700), roomy(3, 4), roomy(64, 100), roomy(100, 100), roomy(512, 600)
     (700, 4, 125, 100, 1024)
+    >>> roomy(0, 12, names_come=True), roomy(23, 24, names_come=True)
+    (23, 38)
 
     """
-    if features <= held or held == 0 or features <= _TIGHT:
-        return max(held, features)
+    if features <= held:
+        return held
+    if not names_come and (held == 0 or features <= _TIGHT):
+        return features
     if features <= _SNUG:
-        return features + features // 4
+        return features + features // 4 + _SOME * names_come
     return 1 << (features - 1).bit_length()
 
 
@@ -88,18 +96,20 @@ class BoundedModel(KnowsFeatures, abc.ABC):
         """
         return self._left_out
 
-    def _width_for(self, held: int, features: int, scores: int) -> int:
+    def _width_for(self, held: int, features: int, scores: int, *, names_come: bool = False) -> int:
         """Return the width for so many features, or the greatest that ``max_mb`` has room for.
 
         What a model that has learned (``held`` is its width) has no room for is left out: a running
         stream must not end because of a new name. Raises ValueError if a model cannot begin so
         large, or a class does not fit.
         """
-        wished = roomy(held, features)
+        wished = roomy(held, features, names_come=names_come)
         key = scores, self.max_mb
         if key not in self._widest:
             if self._fits(wished, scores):
                 return wished
+            if held == 0 and names_come:  # without more room than it needs
+                return self._width_for(held, features, scores)
             if held == 0 or not self._fits(held, scores):
                 self._refuse(held or features, scores)
             self._widest[key] = widest(lambda width: self._fits(width, scores), held, wished)

@@ -12,8 +12,9 @@ from stream_llsvm.kernels.plan import MODEL_ROW
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import observe_rows, scale_rows
 from stream_llsvm.model.state import ModelState
-from stream_llsvm.records.features import FeatureSpace, Row
+from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.frames import Matrix
+from stream_llsvm.records.rows import Row
 
 _HELD_OUT = 0.1
 _MOST_HELD_OUT = 2_000

@@ -215,7 +215,7 @@ class ColumnSpace:
             check_name(name)
         return [c for name, value in x.items() for c in self.lacking(name, read(name, value))]
 
-    def lacking(self, name: Hashable, value: Read) -> list[Any]:
+    def lacking(self, name: Hashable, value: Read | tuple[float, ...]) -> list[Any]:
         """Return the columns that are missing for a value of a field.
 
         Parameters
@@ -223,7 +223,7 @@ class ColumnSpace:
         name
             The field.
         value
-            What `read` gave.
+            What `read` gave, or boxes of it.
 
         """
         parts = self._parts.get(name)
@@ -283,22 +283,25 @@ class ColumnSpace:
 
         """
         for name in names:
-            field = field_of(name)
-            check_name(field)
-            if name in self._columns:
-                continue
-            place = self._columns[name] = len(self._columns)
-            parts = self._parts.get(field)
-            flagged = parts is None and says_when(field)
-            if parts is None and (field is not name or flagged):
-                parts = self._parts[field] = Parts(says_when=flagged)
-                self._says_when |= flagged
-            if parts is not None and isinstance(name, NameColumn | PartColumn):
-                parts.add(name, place)
-                self._derived = True
-                self._n_derived += 1
-                self._texts |= parts.words >= 0
+            check_name(field_of(name))
+            if name not in self._columns:
+                self._columns[name] = len(self._columns)
+                self._note(name)
         self._names = None
+
+    def _note(self, name: Any) -> None:
+        """Note which field a new column is of."""
+        field, place = field_of(name), self._columns[name]
+        parts = self._parts.get(field)
+        flagged = parts is None and says_when(field)
+        if parts is None and (field is not name or flagged):
+            parts = self._parts[field] = Parts(says_when=flagged)
+            self._says_when |= flagged
+        if parts is not None and isinstance(name, NameColumn | PartColumn):
+            parts.add(name, place)
+            self._derived = True
+            self._n_derived += 1
+            self._texts |= parts.words >= 0
 
     def arriving(
         self,

@@ -15,7 +15,7 @@ MOST_SHOWN = 200
 HOURS, WEEKDAYS, WORD_COUNT = PARTS = ("hour", "weekday", "words")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NameColumn:
     """The column that is 1 where a field has a name, and 0 where it has another.
 
@@ -46,6 +46,10 @@ class NameColumn:
         if len(self.name) > MOST_SHOWN:
             object.__setattr__(self, "name", self.name[: MOST_SHOWN - 3] + "...")
 
+    def __repr__(self) -> str:
+        """Return what tells it from others, the code."""
+        return f"NameColumn({self.field!r}, {self.code:#x})"
+
     def __str__(self) -> str:
         """Return ``country=DE``."""
         return f"{self.field}={self.name}"
@@ -75,6 +79,18 @@ class PartColumn:
     def __str__(self) -> str:
         """Return ``ts hour``."""
         return f"{self.field} {self.part}"
+
+
+def is_derived(columns: Iterable[object]) -> bool:
+    """Tell whether one of the columns is not a field's own.
+
+    Parameters
+    ----------
+    columns
+        What names them.
+
+    """
+    return any(isinstance(column, NameColumn | PartColumn) for column in columns)
 
 
 def field_of(column: Any) -> Any:
@@ -133,7 +149,7 @@ def to_plain(columns: Iterable[Hashable]) -> tuple[Any, ...]:
     Examples
     --------
     >>> from_plain(to_plain(("a", PartColumn("t", "hour"), NameColumn("b", "x"))))
-    ('a', PartColumn(field='t', part='hour'), NameColumn(field='b', name='x', code=...))
+    ('a', PartColumn(field='t', part='hour'), NameColumn('b', 0x...))
 
     """
     return tuple(

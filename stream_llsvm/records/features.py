@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
 from math import hypot, inf, nan
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from stream_llsvm.records.boxes import boxed, boxed_name
 from stream_llsvm.records.column_space import ColumnSpace, flat, only_numbers, plain_numbers
 from stream_llsvm.records.layout import WIDE, Layout
 from stream_llsvm.records.names import check_name
+from stream_llsvm.records.rows import ABSENT, Row, dense
 from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.times import says_when
 from stream_llsvm.records.values import read, show
@@ -33,9 +34,6 @@ Columns = NDArray[np.int64]
 #: What a value is in a row: a number or a box, or the boxes of a text's words.
 Boxed = float | tuple[float, ...]
 
-#: A column that the record does not name at all. Infinity is never legal in a record, so the
-#: code point is free; NaN says that the column is named, but has no value.
-ABSENT = -inf
 
 # Below this many features a dense row is always cheaper than looking up columns.
 _SMALL = 64
@@ -47,31 +45,6 @@ _MOST_AT_ONCE = 256
 _MOST_TEXTS, _LONGEST_TEXT = 2**15, 100
 _NONE = np.zeros(0, dtype=np.int64)
 _NOT_NAMED = boxed(NOTHING, 0)
-
-
-class Row(NamedTuple):
-    """Rows of numbers, dense or sparse; what the kernels take.
-
-    Attributes
-    ----------
-    values
-        Dense: (n, D), C-contiguous. Sparse: 1-D, the named values of all rows one after the
-        other.
-    columns
-        Dense: empty. Sparse: the column of each value, ascending within a row.
-    starts
-        Dense: empty. Sparse: (n + 1,), where each row starts.
-
-    """
-
-    values: NDArray[np.float64]
-    columns: NDArray[np.int64]
-    starts: NDArray[np.int64]
-
-
-def _dense(values: NDArray[np.float64]) -> Row:
-    nothing = np.zeros(0, dtype=np.int64)
-    return Row(values, nothing, nothing)
 
 
 class FeatureSpace(ColumnSpace):
@@ -90,7 +63,7 @@ class FeatureSpace(ColumnSpace):
     Attributes
     ----------
     ignored
-        How many columns the last encoded record lacks (or columns of the last frame are not known).
+        How many columns the last encoded record lacks, or the last matrix does.
 
     Notes
     -----
@@ -273,7 +246,7 @@ class FeatureSpace(ColumnSpace):
         # struct writes into a bytearray 0.1 us faster than into a numpy array.
         self._buffer = bytearray(8 * width)
         self._pack = struct.Struct(f"{width}d").pack_into
-        self._row = _dense(np.frombuffer(self._buffer, dtype=np.float64).reshape(1, width))
+        self._row = dense(np.frombuffer(self._buffer, dtype=np.float64).reshape(1, width))
         self._stale, self._fixed = False, -1
 
     def _boxed(self, name: Hashable, value: object) -> Boxed:
@@ -346,7 +319,7 @@ class FeatureSpace(ColumnSpace):
             self._row = Row(np.empty(most), np.empty(most, np.int64), np.empty(2, np.int64))
         else:
             self._out = np.empty((1, width))
-            self._row = _dense(self._out)
+            self._row = dense(self._out)
         self._stale, self._width = True, -1
 
     def _extent(self, layout: Layout, *, texts: bool) -> Columns:
@@ -366,7 +339,7 @@ class FeatureSpace(ColumnSpace):
 
     def _dense_rows(self, values: NDArray[np.float64], n: int, layout: Layout) -> tuple[Row, int]:
         out = np.empty((n, len(self)))
-        return _dense(out), expand_dense(values, layout.codes, out)
+        return dense(out), expand_dense(values, layout.codes, out)
 
     def _sparse_rows(
         self,
@@ -386,22 +359,31 @@ class FeatureSpace(ColumnSpace):
         return Row(row.values[:end], row.columns[:end], row.starts), lacking
 
     def is_sparse(self, named: int) -> bool:
-        """Tell whether a record that names so many features names few of those known.
+        """Tell whether a record that names so many columns names few of those known.
 
         Parameters
         ----------
         named
-            How many known features it names.
+            How many known columns it names.
 
         """
-        width = len(self._columns)
-        return width > _SMALL and _SPARSE * named < width
+        return _few(named, len(self._columns))
+
+    def knows_many(self, named: int) -> bool:
+        """Tell whether a record that names so many fields names few of those known.
+
+        Parameters
+        ----------
+        named
+            How many known fields it names.
+
+        """
+        return _few(named, len(self.fields) if self._derived else len(self._columns))
 
     def encode_many(
         self,
         names: Sequence[Hashable],
         matrix: NDArray[Any] | SparseRows,
-        texts: Mapping[int, str] | None = None,
     ) -> Row:
         """Turn a matrix into rows in the space's column order.
 
@@ -415,8 +397,6 @@ class FeatureSpace(ColumnSpace):
             (n, number of names), without infinities; names and times are boxes, see ``boxes.py``.
             Or sparse, where a record names only what its row holds, and where a column comes
             several times for the words of a text.
-        texts
-            The texts of names, by their codes.
 
         Returns
         -------
@@ -434,14 +414,19 @@ class FeatureSpace(ColumnSpace):
         """
         mixed = self._may_expand(names, matrix)
         if isinstance(matrix, SparseRows):
-            expand = self._expand_sparse if mixed else self._encode_sparse
-            return expand(names, matrix)
+            if mixed:
+                row, lacking = self._expand_sparse(names, matrix)
+                self.ignored += lacking
+                return row
+            return self._encode_sparse(names, matrix)
         names = tuple(names)
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
             raise ValueError(f"{len(names)} names for a matrix of shape {matrix.shape}")
         matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
         if mixed:
-            return self._expand_matrix(names, matrix)
+            row, lacking = self._expand_matrix(names, matrix)
+            self.ignored += lacking
+            return row
         columns, places = self._places_of(names)
         n, named, width = len(matrix), len(columns), len(self._columns)
         self.ignored = matrix.shape[1] - named
@@ -455,10 +440,10 @@ class FeatureSpace(ColumnSpace):
                 starts.astype(np.int64),
             )
         if named == width:
-            return _dense(np.ascontiguousarray(matrix))
+            return dense(np.ascontiguousarray(matrix))
         values = np.full((n, width), ABSENT)
         values[:, columns] = matrix
-        return _dense(values)
+        return dense(values)
 
     def _places_of(self, names: tuple[Hashable, ...]) -> tuple[Columns, Columns | None]:
         """Return the known columns in order, and which of the matrix they are; None if all are.
@@ -479,7 +464,9 @@ class FeatureSpace(ColumnSpace):
             self._placed = names, columns, None if as_they_are else places
         return self._placed[1:]
 
-    def _expand_matrix(self, names: tuple[Hashable, ...], matrix: NDArray[np.float64]) -> Row:
+    def _expand_matrix(
+        self, names: tuple[Hashable, ...], matrix: NDArray[np.float64]
+    ) -> tuple[Row, int]:
         """Turn a matrix into rows whose columns are not the fields' own only."""
         layout, places = self._layout_for(names)
         if places is not None:
@@ -488,8 +475,8 @@ class FeatureSpace(ColumnSpace):
         values = matrix.reshape(-1)
         if self._texts or self.is_sparse(sum(layout.sizes)):
             fields, starts = np.tile(np.arange(d), n), np.arange(n + 1) * d
-            return self._sparse_rows(values, fields, starts, layout, texts=False)[0]
-        return self._dense_rows(values, n, layout)[0]
+            return self._sparse_rows(values, fields, starts, layout, texts=False)
+        return self._dense_rows(values, n, layout)
 
     def _layout_for(self, names: tuple[Hashable, ...]) -> tuple[Layout, Columns | None]:
         """Return a layout of the known ones of a matrix's columns, and which these are.
@@ -508,7 +495,7 @@ class FeatureSpace(ColumnSpace):
         self.ignored = len(names) - len(self._laid_out[1].fields)
         return self._laid_out[1:]
 
-    def _expand_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
+    def _expand_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> tuple[Row, int]:
         n = len(rows)
         occurring, which = np.unique(rows.columns, return_inverse=True)
         layout, _ = self._layout_for(tuple(names[c] for c in occurring))
@@ -521,10 +508,10 @@ class FeatureSpace(ColumnSpace):
         texts = bool(np.any((fields[1:] == fields[:-1]) & (owners[1:] == owners[:-1])))
         named = int(np.array(layout.sizes, dtype=np.int64)[fields].sum())
         if texts or self._texts or self.is_sparse(-(-named // max(1, n))):
-            return self._sparse_rows(values, fields, starts, layout, texts=texts)[0]
+            return self._sparse_rows(values, fields, starts, layout, texts=texts)
         raw = np.full((n, len(layout.fields)), _NOT_NAMED)
         raw[owners, fields] = values
-        return self._dense_rows(raw.reshape(-1), n, layout)[0]
+        return self._dense_rows(raw.reshape(-1), n, layout)
 
     def _encode_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
         n, width = len(rows), len(self._columns)
@@ -539,10 +526,14 @@ class FeatureSpace(ColumnSpace):
         if not self.is_sparse(-(-len(columns) // max(1, n))):
             filled = np.full((n, width), ABSENT)
             filled[owners, columns] = values
-            return _dense(filled)
+            return dense(filled)
         order = np.lexsort((columns, owners))
         starts = np.searchsorted(owners, np.arange(n + 1))
         return Row(values[order], columns[order], starts.astype(np.int64))
+
+
+def _few(named: int, known: int) -> bool:
+    return known > _SMALL and _SPARSE * named < known
 
 
 def _keep(boxes: dict[Any, float], text: str, box: float) -> None:

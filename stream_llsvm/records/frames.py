@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.boxes import DAY_BITS, FIRST_BOX, KIND_SHIFT, TIME
+from stream_llsvm.records.cells import Cells
 from stream_llsvm.records.labels import label_array
 from stream_llsvm.records.names import check_name
+from stream_llsvm.records.nested import flattened
 from stream_llsvm.records.sparse import NARROW, SparseRows, is_sparse, sparse_rows
-from stream_llsvm.records.values import as_number, is_missing, show
+from stream_llsvm.records.values import as_number, show
 
 Names = tuple[Hashable, ...]
 #: Rows of numbers. Small numbers stay small until a block of their rows is encoded: of bytes, eight
@@ -24,7 +27,27 @@ _MATRIX = 2  # dimensions
 _WIDE = 8  # bytes of a float64
 
 
-def as_matrix(X: Any) -> tuple[Names, Matrix]:
+class Records(NamedTuple):
+    """Records of a frame or an array.
+
+    Attributes
+    ----------
+    names
+        The fields.
+    matrix
+        A row of numbers for each record. Names and times are boxes in it, see ``boxes.py``; if
+        some values are texts of several words, it is sparse, and their columns come several times.
+    texts
+        The texts of names, by their codes.
+
+    """
+
+    names: Names
+    matrix: Matrix
+    texts: dict[int, str]
+
+
+def as_matrix(X: Any) -> Records:
     """Read a batch of records: the features' names, and a row of numbers for each record.
 
     Parameters
@@ -36,39 +59,41 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
 
     Returns
     -------
-    names
-        The columns' names.
-    matrix
-        (n, D), C-contiguous; a missing value is NaN, a boolean 0 or 1. It may share the memory
+    Records
+        The columns' names, the matrix and the texts of its names. The matrix is (n, D),
+        C-contiguous; a missing value is NaN, a boolean 0 or 1. It may share the memory
         of an array given as `X`; one of less than eight bytes a number is returned as it is. A
         wide sparse matrix stays sparse.
 
     Raises
     ------
     ValueError
-        If a column holds something that is not a finite number or missing, two columns have
-        one name, or an array is not 2-D.
+        If a value cannot be read or is infinite, two columns have one name, or an array is not
+        2-D.
     TypeError
         If `X` is neither an eager dataframe nor an array.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> names, matrix = as_matrix(pd.DataFrame({"a": [1, 2], "b": [True, None]}))
-    >>> names
-    ('a', 'b')
-    >>> matrix
-    array([[ 1.,  1.],
-           [ 2., nan]])
+    >>> records = as_matrix(pd.DataFrame({"a": [1, 2], "b": [True, None], "c": ["x", "y"]}))
+    >>> records.names
+    ('a', 'b', 'c')
+    >>> records.matrix
+    array([[ 1.,  1., nan],
+           [ 2., nan, nan]])
+    >>> sorted(records.texts.values())
+    ['x', 'y']
 
     """
     if is_sparse(X):
         if X.ndim != _MATRIX:
             raise ValueError(f"a sparse matrix of records must be 2-D, got shape {X.shape}")
         if X.shape[1] > NARROW:
-            return _from_sparse(X)
+            return Records(*_from_sparse(X), {})
         X = X.toarray()
-    names, matrix = _from_array(X) if isinstance(X, np.ndarray) else _from_frame(_frame(X))
+    cells = Cells()
+    names, matrix = _from_array(X, cells) if isinstance(X, np.ndarray) else _from_frame(X, cells)
     if matrix.dtype.itemsize >= _WIDE:
         # Frames hand out read-only views, which a compiled kernel counts as a type of its own.
         matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
@@ -76,7 +101,7 @@ def as_matrix(X: Any) -> tuple[Names, Matrix]:
     if infinite is not None and infinite.any():
         row, column = map(int, np.argwhere(infinite)[0])
         as_number(names[column], float(matrix[row, column]), row)  # raises
-    return names, matrix
+    return Records(names, cells.with_words(matrix), cells.texts)
 
 
 def _from_sparse(X: Any) -> tuple[Names, SparseRows]:
@@ -89,7 +114,7 @@ def _from_sparse(X: Any) -> tuple[Names, SparseRows]:
     return tuple(range(rows.width)), rows
 
 
-def _from_array(X: NDArray[Any]) -> tuple[Names, NDArray[Any]]:
+def _from_array(X: NDArray[Any], cells: Cells) -> tuple[Names, NDArray[Any]]:
     if X.ndim != _MATRIX:
         raise ValueError(
             f"an array of records must be 2-D, got shape {X.shape}: a single record is "
@@ -104,9 +129,9 @@ def _from_array(X: NDArray[Any]) -> tuple[Names, NDArray[Any]]:
         with np.errstate(over="ignore"):  # a long double may become infinite, and is refused
             return names, X.astype(np.float64, copy=False)
     matrix = np.empty(X.shape)
-    for row, values in enumerate(X):
-        for name, value in enumerate(values):
-            matrix[row, name] = as_number(name, value, row)
+    for j in names:
+        # Not tolist, which makes whole numbers of times.
+        matrix[:, j] = cells.column(j, j, list(X[:, j]))
     return names, matrix
 
 
@@ -131,7 +156,8 @@ def _frame(X: Any) -> nw.DataFrame[Any]:
     )
 
 
-def _from_frame(frame: nw.DataFrame[Any]) -> tuple[Names, NDArray[np.float64]]:
+def _from_frame(X: Any, cells: Cells) -> tuple[Names, NDArray[np.float64]]:
+    frame = _frame(X)
     names: Names = tuple(frame.columns)
     for name in names:
         check_name(name)
@@ -141,29 +167,71 @@ def _from_frame(frame: nw.DataFrame[Any]) -> tuple[Names, NDArray[np.float64]]:
         if frame.implementation.is_pandas_like():
             return names, frame.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
         return names, frame.to_numpy()
-    matrix = np.empty((len(frame), len(names)))
+    found: dict[Hashable, Any] = {}
+    objects: list[tuple[Hashable, list[Any]]] = []
     for j, (name, kind) in enumerate(zip(names, kinds, strict=True)):
-        matrix[:, j] = _column(name, kind, frame[:, j])
-    return names, matrix
+        column = frame[:, j]
+        if kind in (nw.Object, nw.Struct):
+            values = column.to_list()
+            if any(isinstance(value, Mapping) for value in values):
+                objects.append((name, values))
+                continue
+            found[name] = cells.column(len(found), name, values)
+        else:
+            found[name] = _column(len(found), name, kind, column, cells)
+    for name, values in objects:
+        for field, own in _fields_of(name, values).items():
+            if field not in found:  # a field of the frame itself goes before one of an object
+                found[field] = cells.column(len(found), field, own)
+    matrix = np.empty((len(frame), len(found)))
+    for j, values in enumerate(found.values()):
+        matrix[:, j] = values
+    return tuple(found), matrix
+
+
+def _fields_of(name: Hashable, values: Sequence[Any]) -> dict[Hashable, list[Any]]:
+    """Return the fields of the objects in a column, as columns."""
+    fields: dict[Hashable, list[Any]] = {}
+    for row, value in enumerate(values):
+        for field, own in flattened({name: value}).record.items():
+            fields.setdefault(field, [None] * len(values))[row] = own
+    return fields
 
 
 def _is_small_integer(kind: nw.dtypes.DType) -> bool:
     return kind.is_integer() and kind not in (nw.Int128, nw.UInt128)
 
 
-def _column(name: Hashable, kind: nw.dtypes.DType, column: nw.Series[Any]) -> Any:
+def _column(
+    place: int, name: Hashable, kind: nw.dtypes.DType, column: nw.Series[Any], cells: Cells
+) -> Any:
     if kind == nw.Boolean or kind.is_float() or _is_small_integer(kind):
         if column.implementation.is_pandas_like():
             return column.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
         # Arrow refuses to cast integers that a float cannot hold exactly; numpy rounds them.
         return (column.cast(nw.Float64) if kind == nw.Boolean else column).to_numpy()
+    if kind in (nw.Date, nw.Datetime):
+        return _times(kind, column)
     # Decimals and wide integers are rounded by Python, so that the result is that of a dict.
     values = column.to_list()
     if kind in (nw.Categorical, nw.Enum):  # codes of categories are not amounts of anything
-        for row, value in enumerate(values):
-            if not is_missing(value):
-                as_number(name, str(value), row)  # raises
-    return [as_number(name, value, row) for row, value in enumerate(values)]
+        return cells.names(values)
+    return cells.column(place, name, values)
+
+
+def _times(kind: nw.dtypes.DType, column: nw.Series[Any]) -> NDArray[np.float64]:
+    """Return boxes of times, of the hour that they are in their own zone."""
+    missing = column.is_null().to_numpy().astype(bool)
+
+    def part(numbers: nw.Series[Any]) -> NDArray[np.int64]:
+        return np.where(missing, 0.0, numbers.to_numpy().astype(np.float64)).astype(np.int64)
+
+    content = part(column.dt.weekday()) - 1 << DAY_BITS
+    if kind == nw.Datetime:
+        content += 3600 * part(column.dt.hour()) + 60 * part(column.dt.minute())
+        content += part(column.dt.second())
+    bits = np.int64(FIRST_BOX + (TIME - 1 << KIND_SHIFT)) + content
+    return np.where(missing, np.nan, bits.view(np.float64))
 
 
 def like(X: Any, values: Sequence[Any] | NDArray[Any], name: str | None = None) -> Any:

@@ -25,7 +25,8 @@ from stream_llsvm.kernels.scaling import CENTRE, MEAN
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model import attribution as module
 from stream_llsvm.model.attribution import losses, places_of
-from stream_llsvm.records.features import ABSENT, FeatureSpace, Row
+from stream_llsvm.records.features import FeatureSpace
+from stream_llsvm.records.rows import ABSENT, Row
 from tests.learners.support import everything
 
 #: Of which the whole score is the features': nothing is remembered.

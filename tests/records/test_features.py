@@ -19,7 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream_llsvm.records.features import ABSENT, FeatureSpace, Row
+from stream_llsvm.records.features import FeatureSpace
+from stream_llsvm.records.rows import ABSENT, Row
 
 NAMES = st.one_of(
     st.text(max_size=3),

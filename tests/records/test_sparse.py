@@ -70,7 +70,7 @@ def test_who_brings_which_column() -> None:
 @pytest.mark.parametrize("density", [0.01, 0.1, 0.6])
 def test_encoded_rows_are_those_of_the_records(density: float) -> None:
     X = random_matrix(density=density)
-    names, matrix = as_matrix(X)
+    names, matrix, _ = as_matrix(X)
     space = FeatureSpace([3, 1, *range(20, WIDE)])
     many = space.encode_many(names, matrix)
     filled = np.full((30, len(space)), -np.inf)
@@ -91,7 +91,7 @@ def test_encoded_rows_are_those_of_the_records(density: float) -> None:
 
 def test_a_narrow_matrix_has_zeros() -> None:
     X = random_matrix(width=NARROW)
-    names, matrix = as_matrix(X)
+    names, matrix, _ = as_matrix(X)
     assert isinstance(matrix, np.ndarray)
     np.testing.assert_array_equal(matrix, X.toarray())
     assert names == tuple(range(NARROW))
