@@ -29,7 +29,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "records": {"kernels"},
     "members": {"kernels"},
     "model": {"kernels", "members", "options", "records", "version"},
-    "feature_maps": {"options", "records"},
+    "feature_maps": {"kernels", "options", "records"},
     "transformers": {"feature_maps", "records"},
     "optimum": {"kernels", "options"},
     "learners": {

@@ -150,4 +150,4 @@ def _names(model: Any) -> Mapping[str, Any]:
     """Return the features whose names are no texts, by what they are shown as."""
     if not is_own(model):
         return {}
-    return {text(name): name for name in model._features.names if not isinstance(name, str)}
+    return {text(name): name for name in model._features.fields if not isinstance(name, str)}

@@ -152,7 +152,7 @@ class AnchorMap:
     ) -> Plane | None:
         """Return the plane, drawn once for the same features, and the same two that lead them."""
         plane, now = self._plane, self._clock()
-        names = model.features
+        names = model._features.names
         (pair,) = self._pairs.get(
             len(names), lambda: (leading_pair(relevance_of(memory, names), names, self._pair),)
         )
@@ -212,7 +212,7 @@ def _rounded(trails: Sequence[Sequence[tuple[float, float]]]) -> list[list[list[
 def _told(
     model: LocalClassifier, memory: ModelState, member: int, which: NDArray[np.int64]
 ) -> _Told:
-    names = [text(name) for name in model.features]
+    names = [text(name) for name in model._features.names]
     table = table_of(memory, member, which, len(names), _WEIGHTS)
     shares = np.round(table.proba, 3).tolist() if table.proba.shape[1] <= _CLASSES else None
     slopes = numbers(np.nan_to_num(table.slopes), 4)
@@ -265,7 +265,7 @@ def regions(
     xs, ys = (low[i] + (high[i] - low[i]) * middles for i in (0, 1))
     grid = np.tile(middle, (CELLS * CELLS, 1))
     grid[:, columns[0]], grid[:, columns[1]] = np.tile(xs, CELLS), np.repeat(ys, CELLS)
-    proba, codes = model._proba_of(model.features, grid)
+    proba, codes = model._proba_of(model._features.names, grid)
     sure = np.rint(255 * proba.max(axis=1)).astype(np.uint8)
     return {
         "box": [number(v, 9) for v in (low[0], low[1], high[0], high[1])],

@@ -130,7 +130,7 @@ def plane_of(
 
     Of many features it is made of a pair, if there is one.
     """
-    names = model.features
+    names = model._features.names
     centre, scale = units(memory, len(names))
     if len(names) == 0:
         return None

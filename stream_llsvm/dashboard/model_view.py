@@ -197,6 +197,6 @@ def mixture_parts(mixture: Sequence[MemberReport]) -> list[dict[str, Any]]:
 
 def _relevance(model: Any, memory: ModelState) -> list[list[Any]]:
     """Return the features that count most in the learned distance."""
-    relevance = relevance_of(memory, model.features)
+    relevance = relevance_of(memory, model._features.names)
     names = sorted(relevance, key=lambda name: -relevance[name])[:_RELEVANT]
     return [[text(name), number(relevance[name])] for name in names]

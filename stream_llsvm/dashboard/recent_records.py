@@ -163,7 +163,7 @@ def rows_of(
     if table is None:
         rows = (row_of(model, x) for x in records)
         return [None if row is None else filled(row, columns, otherwise) for row in rows]
-    known = {name: i for i, name in enumerate(model.features)}
+    known = {name: i for i, name in enumerate(model._features.names)}
     where = np.array([known.get(name, -1) for name in records[0]], dtype=np.int64)
     at = np.minimum(np.searchsorted(columns, where), len(columns) - 1)
     there = columns[at] == where

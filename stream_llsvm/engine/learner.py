@@ -125,7 +125,7 @@ class Learner:
         try:
             if importance.any():
                 codes = model._test_then_learn_rows(
-                    names, values, labels, importance, sure, known, shares=shares
+                    names, values, labels, importance, sure, known, shares=shares, texts=texts
                 )
             else:
                 proba, codes = model._proba_of(names, values)

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.feature_maps.base import Made
+from stream_llsvm.feature_maps.base import Made, as_numbers
 from stream_llsvm.options import number, whole
-from stream_llsvm.records.values import as_number
 
 #: Directions are kept for so many names; those of others are drawn each time.
 _MOST_KEPT = 10_000
@@ -61,10 +60,10 @@ class FourierFeatures(base.Transformer):
         Parameters
         ----------
         x
-            The record. What is missing counts as 0.
+            The record. What is missing counts as 0; a name is a feature that is 1.
 
         """
-        return dict(enumerate(self.map_one({name: as_number(name, v) for name, v in x.items()})))
+        return dict(enumerate(self.map_one(as_numbers(x))))
 
     def made_of(self, names: Iterable[Hashable]) -> list[Made]:
         """Return what it makes of any record: the cosines, each of all features.

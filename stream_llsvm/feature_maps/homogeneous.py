@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.feature_maps.base import Made
+from stream_llsvm.feature_maps.base import Made, as_numbers
 from stream_llsvm.options import choice, number, whole
-from stream_llsvm.records.values import as_number
 
 Array = NDArray[np.float64]
 
@@ -93,8 +92,7 @@ class HomogeneousKernelMap(base.Transformer):
 
         """
         found: dict[Any, float] = {}
-        for name, given in x.items():
-            value = as_number(name, given)
+        for name, value in as_numbers(x).items():
             if value != 0 and not math.isnan(value):
                 found.update((f"{name}:{j}", v) for j, v in enumerate(self._features_of(value)))
         return found

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.feature_maps.base import Made
+from stream_llsvm.feature_maps.base import Made, as_numbers
 from stream_llsvm.options import number, whole
 from stream_llsvm.records.features import FeatureSpace
 
@@ -150,7 +150,8 @@ class OnlineNystroem(base.Transformer):
         dense[~np.isfinite(dense)] = 0
         np.clip(dense, -_FARTHEST, _FARTHEST, out=dense)
         strangers = self._features.unknown(x) if self._features.ignored else []
-        values = [0.0 if x[name] is None else float(x[name]) for name in strangers]
+        numbers = as_numbers(x) if strangers else {}
+        values = [numbers.get(name, 0.0) for name in strangers]
         known = np.clip(np.nan_to_num(np.array(values)), -_FARTHEST, _FARTHEST)
         self._beyond = float(known @ known)
         return dense

@@ -25,7 +25,7 @@ def to_plain(map: Any) -> dict[str, Any]:
     """Return a map as its class's name and its parameters, and the landmarks if it has some."""
     plain = {_MAP: type(map).__name__, **map._get_params()}
     if isinstance(map, OnlineNystroem):
-        plain[_LANDMARKS], plain[_FEATURES] = map._landmarks.tolist(), map._features.names
+        plain[_LANDMARKS], plain[_FEATURES] = map._landmarks.tolist(), map._features.saved
     return plain
 
 
@@ -45,7 +45,7 @@ def from_plain(plain: Mapping[str, Any]) -> Any:
     landmarks, names = params.pop(_LANDMARKS, None), params.pop(_FEATURES, None)
     made = kind(**params)
     if landmarks is not None:
-        space, rows = FeatureSpace(names), np.array(landmarks, dtype=np.float64)
+        space, rows = FeatureSpace().restored(names or ()), np.array(landmarks, dtype=np.float64)
         sound = rows.ndim == 2 and rows.shape[1] <= len(space) == len(names)
         if not sound or not np.isfinite(rows).all() or len(rows) > made.n_landmarks:
             raise ValueError("these are no landmarks of a feature map")

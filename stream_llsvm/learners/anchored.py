@@ -257,8 +257,9 @@ class AnchorClassifier(LocalClassifier):
         """
         told = super().explain_one(x, label)
         space = self._features
-        return unmapped(told, space.map, x) if isinstance(space, MappedSpace) else told
+        return unmapped(told, space, x) if isinstance(space, MappedSpace) else told
 
     def _feature_of(self, name: Hashable) -> Hashable:
         """Return which of a record's features a column is of, None if it is of all together."""
-        return feature_of(name) if isinstance(self._features, MappedSpace) else name
+        field: Hashable = feature_of(name)
+        return field if isinstance(self._features, MappedSpace) else super()._feature_of(name)

@@ -12,7 +12,13 @@ from stream_llsvm.learners.identity import Itself
 from stream_llsvm.learners.many import ManyRecords
 from stream_llsvm.learners.merge import Mergeable
 from stream_llsvm.learners.weights import checked_weight
-from stream_llsvm.model.attribution import class_contributions, places_of
+from stream_llsvm.model.attribution import (
+    at_places,
+    class_contributions,
+    places_of,
+    scaled_of,
+    weights_of,
+)
 from stream_llsvm.model.explain import (
     Anchor,
     Explanation,
@@ -24,6 +30,7 @@ from stream_llsvm.model.explain import (
     relevance_of,
     voters_of,
 )
+from stream_llsvm.records.columns import field_of
 from stream_llsvm.records.rows import ABSENT
 
 Record = Mapping[Any, Any]
@@ -167,9 +174,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         code = int(memory.one_likeliest[0]) if label is None else self._labels.code(label)
         if code < 0:
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
-        columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
-        z = np.zeros(memory.width)
-        z[columns] = memory.views(0)["z"][0, 0, : len(columns)]
+        columns, z = scaled_of(memory, row)
         taken = explain_last(memory, code, z)
         statistics = memory.views(0)["statistics"][columns]
         slopes = per_unit(statistics, memory.standardize, z[columns], taken.slopes[columns])
@@ -177,13 +182,13 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         names = [self._features.names[c] for c in columns]
         places = places_of(row, [self._feature_of(name) for name in names])
         contributions, reference = class_contributions(
-            memory, row, code, places, taken.linear[columns]
+            memory, row, code, places, at_places(taken.linear, columns)
         )
         # Whoever looks at the model next finds the record itself in it.
         memory.run_one(row.values, row.columns, row.starts, keep=False)
         named = row.values.reshape(-1) != ABSENT
         shown = np.flatnonzero(named & bool(contributions or slopes.any()))
-        weights = {names[i]: float(slopes[i]) for i in shown}
+        weights = weights_of(row, names, slopes, shown)
         return Explanation(
             label=self._labels.labels[code],
             score=taken.score,
@@ -198,4 +203,5 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
 
     def _feature_of(self, name: Hashable) -> Hashable:
         """Return which of a record's features a column is of, None if it is of all together."""
-        return name
+        field: Hashable = field_of(name)
+        return field

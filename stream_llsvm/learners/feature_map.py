@@ -9,9 +9,9 @@ from typing import Any
 
 from stream_llsvm.feature_maps.base import FeatureMap
 from stream_llsvm.feature_maps.plain import MAPS, from_plain
-from stream_llsvm.feature_maps.space import PHI, is_mapped
+from stream_llsvm.feature_maps.space import PHI, MappedSpace, is_mapped
 from stream_llsvm.model.explain import Explanation
-from stream_llsvm.records.values import as_number
+from stream_llsvm.records.columns import HOURS, NameColumn, PartColumn, field_of
 
 CODE_IN = ("input", "feature")
 _STEP = 1e-4
@@ -33,20 +33,25 @@ def checked_map(given: Any) -> Any:
     raise ValueError(f"feature_map must be None or one of {', '.join(MAPS)}; got {given!r:.80}")
 
 
-def unmapped(told: Explanation, map: FeatureMap, x: Mapping[Any, Any]) -> Explanation:
+def unmapped(told: Explanation, space: MappedSpace, x: Mapping[Any, Any]) -> Explanation:
     """Return an explanation by the features of x instead of those of phi(x)."""
-    numbers = {name: as_number(name, value) for name, value in x.items()}
-    contributions = dict.fromkeys(numbers, 0.0) | told.contributions
-    slopes = {
-        name: told.weights.get(name, 0.0) + _slope(told.weights, map, numbers, name)
-        for name in numbers
-    }
-    return replace(told, contributions=contributions, weights=slopes)
+    numbers = space.numbers(x)
+    fields = dict.fromkeys(map(field_of, numbers), 0.0)
+    slopes = fields.copy()
+    for name, value in numbers.items():
+        # Of a name that the record has, not of the others; of a time by its hour.
+        if isinstance(name, NameColumn) and value == 0:
+            continue
+        if isinstance(name, PartColumn) and name.part != HOURS:
+            continue
+        slope = _slope(told.weights, space.map, numbers, name)
+        slopes[field_of(name)] = told.weights.get(field_of(name), 0.0) + slope
+    return replace(told, contributions=fields | told.contributions, weights=slopes)
 
 
 def feature_of(name: Any) -> Any:
-    """Return which feature a column is of, None if a map made it of all together."""
-    return name[1] if is_mapped(name) else name
+    """Return which field a column is of, None if a map made it of all together."""
+    return field_of(name[1] if is_mapped(name) else name)
 
 
 def _slope(weights: Mapping[Any, float], map: FeatureMap, x: dict[Any, float], name: Any) -> float:

@@ -8,10 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
-from stream_llsvm.model.attribution import losses, most_tried, places_of, usual_values
+from stream_llsvm.model.attribution import (
+    at_places,
+    losses,
+    most_tried,
+    places_of,
+    scaled_of,
+    usual_values,
+    weights_of,
+)
 from stream_llsvm.model.explain import Explanation, per_unit
 from stream_llsvm.model.number_state import NumberState
-from stream_llsvm.records.rows import Row
+from stream_llsvm.records.columns import field_of
+from stream_llsvm.records.rows import ABSENT, Row
 
 Array = NDArray[np.float64]
 
@@ -30,17 +39,15 @@ def explain_number(state: NumberState, names: Sequence[Hashable], row: Row) -> E
 
     """
     told = state.answer_one(row)
-    columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
-    model = state.views(0)
-    z = np.zeros(state.width)
-    z[columns] = model["z"][0, 0, : len(columns)]
+    columns, z = scaled_of(state, row)
     parts = state.members[0].parts(state.views(1), z)
     assert parts is not None
     share = state.spread * state.numbers["blend"]
-    linear = np.einsum("e,eci->i", share, parts.of_features)[columns]
+    linear = at_places(np.einsum("e,eci->i", share, parts.of_features), columns)
     slopes = np.einsum("e,eci->i", share, parts.slopes)[columns]
-    slopes = per_unit(model["statistics"][columns], state.standardize, z[columns], slopes)
-    places = places_of(row, [names[c] for c in columns])
+    slopes = per_unit(state.views(0)["statistics"][columns], state.standardize, z[columns], slopes)
+    named = [names[c] for c in columns]
+    places = places_of(row, list(map(field_of, named)))
     strongest = sorted(places, key=lambda name: -abs(linear[places[name]].sum()))
     strongest = strongest[: most_tried(state)]
 
@@ -61,6 +68,6 @@ def explain_number(state: NumberState, names: Sequence[Hashable], row: Row) -> E
         score=told,
         bias=told - sum(contributions.values()),
         contributions=contributions,
-        weights={name: float(slopes[where[0]]) for name, where in places.items()},
+        weights=weights_of(row, named, slopes, np.flatnonzero(row.values.reshape(-1) != ABSENT)),
         reference=found.reference,
     )

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
+from stream_llsvm.kernels.boxes import FIRST_BOX
 from stream_llsvm.kernels.mixer import AWAKE, TRUST, Z_CLIP, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, MEAN
 from stream_llsvm.model.state import ModelState
+from stream_llsvm.records.columns import HOURS, NameColumn, PartColumn
 from stream_llsvm.records.rows import ABSENT, Row
 
 Array = NDArray[np.float64]
@@ -83,6 +85,24 @@ def _as_usual(row: Row, usual: Array, changed: Sequence[Columns]) -> Row:
     return Row(rows[kept], np.tile(row.columns, n)[kept.reshape(-1)], starts)
 
 
+def scaled_of(memory: ModelState, row: Row) -> tuple[Columns, Array]:
+    """Return the column of each value of the last row that was run, and all scaled features."""
+    columns = row.columns if row.starts.size > 0 else np.arange(row.values.size)
+    z = np.zeros(memory.width)
+    # Of a sparse row names and times are left out.
+    bits = row.values.reshape(-1).view(np.int64)
+    scaled = columns[bits < FIRST_BOX] if row.starts.size > 0 else columns
+    z[scaled] = memory.views(0)["z"][0, 0, : len(scaled)]
+    return columns, z
+
+
+def at_places(by_column: Array, columns: Columns) -> Array:
+    """Return what each value of a row adds: of a column that comes several times, the first."""
+    added: Array = by_column[columns]
+    added[1:][columns[1:] == columns[:-1]] = 0.0
+    return added
+
+
 def usual_values(memory: ModelState, row: Row) -> Array:
     """Return each feature's mean; `ABSENT` for a sparse one, which is usually not named."""
     statistics = memory.views(0)["statistics"]
@@ -111,6 +131,40 @@ def places_of(row: Row, features: Sequence[Hashable]) -> dict[Any, Columns]:
         if named[place] and feature is not None:
             found.setdefault(feature, []).append(place)
     return {feature: np.array(places) for feature, places in found.items()}
+
+
+def weights_of(
+    row: Row, names: Sequence[Hashable], slopes: Array, shown: Columns
+) -> dict[Any, float]:
+    """Return how steep a score is in each field.
+
+    Of a name it is by its 0/1 column, of a time by its hour.
+
+    Parameters
+    ----------
+    row
+        The record.
+    names
+        What names the column of each value.
+    slopes
+        How steep the score is in each.
+    shown
+        Which are told of.
+
+    """
+    values = row.values.reshape(-1)
+    found: dict[Any, float] = {}
+    for i in shown.tolist():
+        name = names[i]
+        if isinstance(name, NameColumn | PartColumn):
+            speaks = values[i] == 1 if isinstance(name, NameColumn) else name.part == HOURS
+            if speaks:
+                found[name.field] = float(slopes[i])
+            else:
+                found.setdefault(name.field, 0.0)
+        elif not np.isnan(values[i]) or name not in found:
+            found[name] = float(slopes[i])
+    return found
 
 
 def class_contributions(

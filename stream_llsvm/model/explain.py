@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, TRUST, WORTH, rms_of
-from stream_llsvm.kernels.scaling import CENTRE, INVERSE, Z_MOST, Z_STRAIGHT
+from stream_llsvm.kernels.scaling import CENTRE, COUNT, INVERSE, Z_MOST, Z_STRAIGHT
 from stream_llsvm.model.state import ModelState
+from stream_llsvm.records.columns import NameColumn, PartColumn, field_of, is_derived
 
 Array = NDArray[np.float64]
 
@@ -103,17 +104,19 @@ class Anchor:
     Attributes
     ----------
     position
-        Where it is: ``{feature: value}``.
+        Where it is: ``{feature: value}``. Of a feature with names the name that it is nearest to;
+        a time is an hour and a weekday.
     mass
         How many records it has answered, each counted by its share of the answer.
     weights
-        Its own machine: for each label ``{feature: change of the score per unit}``.
+        Its own machine: for each label ``{feature: change of the score per unit}``; of a feature
+        with names for the one that it is nearest to.
     bias
         For each label, its machine's score where every feature is 0.
 
     """
 
-    position: dict[Any, float]
+    position: dict[Any, Any]
     mass: float
     weights: dict[Any, dict[Any, float]]
     bias: dict[Any, float]
@@ -233,12 +236,23 @@ def mixture_of(memory: ModelState) -> list[MemberReport]:
 
 
 def relevance_of(memory: ModelState, names: tuple[Any, ...]) -> dict[Any, float]:
-    """Return how much each feature counts in the metric learned, on the mean 1; empty if none."""
+    """Return how much each field counts in the metric learned, on the mean 1; empty if none.
+
+    A field of names, times or texts counts as much as its columns together.
+    """
     for i, member in enumerate(memory.members):
         relevance = member.relevance(memory.views(1 + i))
         if relevance is not None and names:
             own = relevance[: len(names)]
-            return dict(zip(names, (own / own.mean()).tolist(), strict=True))
+            fields = list(map(field_of, names))
+            derived = {field_of(name) for name in names if is_derived([name])}
+            # The own column of such a field says nothing, unless it had numbers, too.
+            seen = memory.views(0)["statistics"][: len(names), COUNT] > 0
+            silent = [n in derived and not told for n, told in zip(names, seen, strict=True)]
+            places = {field: place for place, field in enumerate(dict.fromkeys(fields))}
+            sums = np.zeros(len(places))
+            np.add.at(sums, [places[field] for field in fields], np.where(silent, 0.0, own))
+            return dict(zip(places, (sums / sums.mean()).tolist(), strict=True))
     return {}
 
 
@@ -266,17 +280,42 @@ def anchors_of(
         w, b = mixed(memory, weights[..., :n], strength), mixed(memory, biases, strength)
         w = w * np.where(scale > 0, 1 / np.where(scale > 0, scale, 1), 0)
         b = b - w @ centre
+        places = centre + scale * position[:n]
+        named = _nearest_names(names, position[:n])
         found.append(
             Anchor(
-                position=dict(zip(names, (centre + scale * position[:n]).tolist(), strict=True)),
+                position={**_by_field(names, places, named), **named},
                 mass=mass,
                 weights={
-                    label: dict(zip(names, row.tolist(), strict=True))
+                    label: _by_field(names, row, named)
                     for label, row in zip(labels, w, strict=True)
                 },
                 bias=dict(zip(labels, b.tolist(), strict=True)),
             )
         )
+    return found
+
+
+def _nearest_names(names: tuple[Any, ...], position: Array) -> dict[Any, str]:
+    """Return the name of each field that an anchor is nearest to."""
+    nearest: dict[Any, tuple[float, str]] = {}
+    for column, place in zip(names, position.tolist(), strict=True):
+        if isinstance(column, NameColumn) and place > nearest.get(column.field, (-np.inf, ""))[0]:
+            nearest[column.field] = place, column.name
+    return {field: name for field, (_, name) in nearest.items()}
+
+
+def _by_field(names: tuple[Any, ...], numbers: Array, named: dict[Any, str]) -> dict[Any, float]:
+    """Return a number for each field: of names the one of the name, of times two."""
+    found: dict[Any, float] = {}
+    for column, number in zip(names, numbers.tolist(), strict=True):
+        if isinstance(column, NameColumn):
+            if named[column.field] == column.name:
+                found[column.field] = number
+        elif isinstance(column, PartColumn):
+            found[str(column)] = number
+        else:
+            found[column] = number
     return found
 
 

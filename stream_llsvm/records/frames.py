@@ -128,11 +128,8 @@ def _from_array(X: NDArray[Any], cells: Cells) -> tuple[Names, NDArray[Any]]:
     if X.dtype.kind in "biuf":
         with np.errstate(over="ignore"):  # a long double may become infinite, and is refused
             return names, X.astype(np.float64, copy=False)
-    matrix = np.empty(X.shape)
-    for j in names:
-        # Not tolist, which makes whole numbers of times.
-        matrix[:, j] = cells.column(j, j, list(X[:, j]))
-    return names, matrix
+    # Not tolist, which makes whole numbers of times.
+    return _read_columns({j: list(X[:, j]) for j in names}, len(X), cells)
 
 
 def _frame(X: Any) -> nw.DataFrame[Any]:
@@ -167,23 +164,30 @@ def _from_frame(X: Any, cells: Cells) -> tuple[Names, NDArray[np.float64]]:
         if frame.implementation.is_pandas_like():
             return names, frame.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
         return names, frame.to_numpy()
-    found: dict[Hashable, Any] = {}
-    objects: list[tuple[Hashable, list[Any]]] = []
+    columns: dict[Hashable, Any] = {}
     for j, (name, kind) in enumerate(zip(names, kinds, strict=True)):
-        column = frame[:, j]
-        if kind in (nw.Object, nw.Struct):
-            values = column.to_list()
-            if any(isinstance(value, Mapping) for value in values):
-                objects.append((name, values))
-                continue
-            found[name] = cells.column(len(found), name, values)
+        columns[name] = _column(kind, frame[:, j], cells)
+    return _read_columns(columns, len(frame), cells)
+
+
+def _read_columns(
+    columns: Mapping[Any, Any], n: int, cells: Cells
+) -> tuple[Names, NDArray[np.float64]]:
+    """Return columns as a matrix: arrays of numbers as they are, the values of lists read."""
+    found: dict[Any, Any] = {}
+    objects: list[tuple[Any, list[Any]]] = []
+    for name, values in columns.items():
+        if isinstance(values, np.ndarray):
+            found[name] = values
+        elif any(isinstance(value, Mapping) for value in values):
+            objects.append((name, values))
         else:
-            found[name] = _column(len(found), name, kind, column, cells)
+            found[name] = cells.column(len(found), name, values)
     for name, values in objects:
         for field, own in _fields_of(name, values).items():
             if field not in found:  # a field of the frame itself goes before one of an object
                 found[field] = cells.column(len(found), field, own)
-    matrix = np.empty((len(frame), len(found)))
+    matrix = np.empty((n, len(found)))
     for j, values in enumerate(found.values()):
         matrix[:, j] = values
     return tuple(found), matrix
@@ -202,9 +206,8 @@ def _is_small_integer(kind: nw.dtypes.DType) -> bool:
     return kind.is_integer() and kind not in (nw.Int128, nw.UInt128)
 
 
-def _column(
-    place: int, name: Hashable, kind: nw.dtypes.DType, column: nw.Series[Any], cells: Cells
-) -> Any:
+def _column(kind: nw.dtypes.DType, column: nw.Series[Any], cells: Cells) -> Any:
+    """Return a column as an array of numbers, or as a list of values to be read."""
     if kind == nw.Boolean or kind.is_float() or _is_small_integer(kind):
         if column.implementation.is_pandas_like():
             return column.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
@@ -212,11 +215,10 @@ def _column(
         return (column.cast(nw.Float64) if kind == nw.Boolean else column).to_numpy()
     if kind in (nw.Date, nw.Datetime):
         return _times(kind, column)
-    # Decimals and wide integers are rounded by Python, so that the result is that of a dict.
-    values = column.to_list()
     if kind in (nw.Categorical, nw.Enum):  # codes of categories are not amounts of anything
-        return cells.names(values)
-    return cells.column(place, name, values)
+        return np.array(cells.names(column.to_list()), dtype=np.float64)
+    # Decimals and wide integers are rounded by Python, so that the result is that of a dict.
+    return column.to_list()
 
 
 def _times(kind: nw.dtypes.DType, column: nw.Series[Any]) -> NDArray[np.float64]:

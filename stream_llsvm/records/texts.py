@@ -139,6 +139,10 @@ class Name(str):
 
     __slots__ = ()
 
+    def __hash__(self) -> int:
+        """Return another hash than the text's, which is known as something else."""
+        return ~super().__hash__()
+
 
 @lru_cache(_KEPT)
 def as_name(text: str) -> str:

@@ -18,12 +18,15 @@ from stream_llsvm.model.explain import Explanation
 from stream_llsvm.model.file import ModelFileError, read, write
 from stream_llsvm.options import whole
 from stream_llsvm.records.frames import as_matrix
+from stream_llsvm.records.sparse import is_sparse
 
-_ACCEPTED: dict[str, Any] = {
+_NUMBERS: dict[str, Any] = {
     "accept_sparse": "csr",
     "ensure_all_finite": "allow-nan",
     "dtype": np.float64,
 }
+#: Of names, times and whatever else a record may hold; the learner reads it.
+_ANYTHING = _NUMBERS | {"ensure_all_finite": False, "dtype": None}
 #: The part of a model file that only this interface reads.
 _PART = "sklearn"
 
@@ -41,7 +44,7 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         x
-            One record: a sequence of numbers, or a dataframe or an array of one row.
+            One record: a sequence of values, or a dataframe or an array of one row.
 
         """
         row = self._records(x if np.ndim(x) == 2 else [x])
@@ -54,8 +57,8 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
             return found
         return dataclasses.replace(
             found,
-            contributions={names[i]: value for i, value in found.contributions.items()},
-            weights={names[i]: value for i, value in found.weights.items()},
+            contributions={_named(names, i): v for i, v in found.contributions.items()},
+            weights={_named(names, i): v for i, v in found.weights.items()},
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -121,18 +124,20 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
         """Return records to be answered, checked."""
         check_is_fitted(self)
         _check_columns(X)
-        return validate_data(self, X, **_ACCEPTED, reset=False)
+        return _as_objects(validate_data(self, _of_objects(X), **_accepted(X), reset=False))
 
     def _validated(self, X: Any, y: Any, *, first: bool, **how: Any) -> tuple[Any, Any]:
         """Return records and what to learn of them, checked."""
         _check_columns(X)
-        X, y = validate_data(self, X, y, **_ACCEPTED, **how, reset=first)
-        return X, y
+        how |= _accepted(X)
+        X, y = validate_data(self, _of_objects(X), y, **how, reset=first)
+        return _as_objects(X), y
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = True
         return tags
 
 
@@ -158,8 +163,43 @@ def face_of(name: str, face: type[StreamEstimator]) -> type[StreamEstimator]:
     return type(name, (face,), parts)
 
 
+def _named(names: Any, field: Any) -> Any:
+    """Return a column's name by its number; a field of an object in a column has its own."""
+    return names[field] if isinstance(field, int) else field
+
+
+def _accepted(X: Any) -> dict[str, Any]:
+    """Return how scikit-learn shall check records: as numbers, unless there are others."""
+    if hasattr(X, "columns"):
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if not isinstance(frame, nw.DataFrame):
+            return _NUMBERS
+        kinds = frame.schema.values()
+        return _NUMBERS if all(k.is_numeric() or k == nw.Boolean for k in kinds) else _ANYTHING
+    if is_sparse(X):
+        return _NUMBERS
+    try:
+        kind = X.dtype.kind if isinstance(X, np.ndarray) else np.asarray(X).dtype.kind
+    except ValueError:  # rows of several lengths
+        return _NUMBERS
+    return _ANYTHING if kind in "OUM" else _NUMBERS
+
+
+def _of_objects(X: Any) -> Any:
+    """Return a frame of pandas with several kinds of columns as one of objects: numpy has none."""
+    if _accepted(X) is _NUMBERS or not hasattr(X, "columns"):
+        return X
+    frame = nw.from_native(X, eager_only=True)
+    return X.astype(object) if frame.implementation.is_pandas_like() else X
+
+
+def _as_objects(X: Any) -> Any:
+    """Return texts and times as an array of objects, in which a row may have several kinds."""
+    return X.astype(object) if isinstance(X, np.ndarray) and X.dtype.kind in "UM" else X
+
+
 def _check_columns(X: Any) -> None:
-    """Raise ValueError if a column of a dataframe is no number, or has another one's name.
+    """Raise ValueError if a column of a dataframe cannot be read, or has another one's name.
 
     What scikit-learn says of such a frame names no column.
     """
@@ -169,14 +209,9 @@ def _check_columns(X: Any) -> None:
     several = sorted({str(name) for name in names if list(names).count(name) > 1})
     if several:
         raise ValueError(f"columns have one name: {', '.join(several)}; rename all but one")
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return
-    if all(kind.is_numeric() or kind == nw.Boolean for kind in frame.schema.values()):
+    if _accepted(X) is _NUMBERS:
         return
     try:
         as_matrix(X)
     except ValueError as error:
-        encoder = "sklearn.preprocessing.OneHotEncoder in a ColumnTransformer"
-        said = str(error).replace("river.preprocessing.OneHotEncoder", encoder)
-        raise ValueError(said.replace("feature ", "column ", 1)) from None
+        raise ValueError(str(error).replace("feature ", "column ", 1)) from None

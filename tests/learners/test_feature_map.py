@@ -345,7 +345,7 @@ def test_a_file_with_another_map_is_refused(bad: Any) -> None:
 def test_bad_values_are_refused_by_name(code_in: str) -> None:
     model = LLSVMClassifier(feature_map=HomogeneousKernelMap(), code_in=code_in)
     model.learn_one({"a": 1.0}, 0)
-    for value in ("x", float("inf")):
+    for value in (b"x", float("inf")):
         with pytest.raises(ValueError, match="a"):
             model.learn_one({"a": value}, 1)
     with pytest.raises(TypeError, match="a record is a mapping"):

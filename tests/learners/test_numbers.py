@@ -125,7 +125,7 @@ def test_bad_files_are_refused(kind: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ({"f0": "red"}, "has the value 'red'"),
+        ({"f0": b"red"}, "has the value b'red'"),
         ({"f0": float("inf")}, "infinite"),
         ({float("nan"): 1.0}, "does not equal itself"),
     ],

@@ -157,7 +157,7 @@ def test_a_full_model_is_the_same_after_a_reload(tmp_path: Any) -> None:
 
 
 def test_columns_of_a_map_stay_within_the_room() -> None:
-    model = SAPLClassifier(max_mb=2, n_anchors=20, feature_map=HomogeneousKernelMap())
+    model = SAPLClassifier(max_mb=3, n_anchors=20, feature_map=HomogeneousKernelMap())
     with pytest.warns(FeaturesLeftOutWarning):
         for x, label in new_words(60, 40):
             model.learn_one({name: abs(value) for name, value in x.items()}, label)
