@@ -158,7 +158,9 @@ class Learner:
         try:
             told = np.concatenate(
                 [
-                    model._test_then_learn_rows(names, values[at], targets[at], importance[at])
+                    model._test_then_learn_rows(
+                        names, values[at], targets[at], importance[at], texts
+                    )
                     for at in parts
                 ]
             )

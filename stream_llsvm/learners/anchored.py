@@ -239,7 +239,7 @@ class AnchorClassifier(LocalClassifier):
             )
         names, matrix, texts = as_matrix(X)
         labels = as_labels(y, len(matrix))
-        self._warm_start_rows(names, matrix, labels, epochs, put_at_optimum, texts)
+        self._warm_start_rows(names, matrix, labels, epochs, put_at_optimum, texts=texts)
 
     def explain_one(self, x: Mapping[Any, Any], label: Hashable | None = None) -> Explanation:
         """Take the prediction for a record apart into what each feature contributes.

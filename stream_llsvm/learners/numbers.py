@@ -167,6 +167,8 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
                 arriving = self._features.arriving(names, matrix, texts, counted)
             for begin, end in itertools.pairwise(sorted({0, *arriving, n})):
                 part = slice(begin, end)
+                if self._state is None and not counted[part].any():
+                    continue
                 state = self._know(arriving.get(begin, ()))
                 rows = self._features.encode_many(names, matrix[part])
                 state.answer(rows, targets[part], importance[part], out[part])

@@ -211,14 +211,14 @@ def test_rejected_records_are_counted_and_kept() -> None:
 
 
 def test_a_run_that_is_mostly_wrong_stops_and_shows_why() -> None:
-    data: Rows = [{"a": "text", "y": 1} for _ in range(200)]
-    with pytest.raises(EngineError, match=r"100 of 100 records.*a list:1: refused.*'text'"):
+    data: Rows = [{"a": b"text", "y": 1} for _ in range(200)]
+    with pytest.raises(EngineError, match=r"100 of 100 records.*a list:1: refused.*b'text'"):
         Engine(source(data), model(), max_batch=100).run()
 
 
 def test_a_record_that_the_model_refuses_costs_only_itself() -> None:
     data = rows(200)
-    data[50]["a"] = "text"
+    data[50]["a"] = b"text"
     engine = Engine(source(data, key=None), model(), max_batch=200)
     report = engine.run()
     assert report["rejected"] == {"refused by the model": 1}

@@ -10,7 +10,7 @@ from tests.engine.test_progress import records
 def test_the_first_rejected_records_are_kept_without_their_bytes() -> None:
     rows = records("ab" * 60)
     for row in rows[:45]:
-        row["x"] = "text"
+        row["x"] = b"text"
     run = Engine(ListSource(rows, "y"), LLSVMClassifier(), max_batch=120)
     run.run()
     assert len(run.rejects.first) == 20

@@ -47,7 +47,7 @@ def test_only_the_likeliest_is_written_unless_all_are_asked_for() -> None:
 
 def test_what_the_model_refused_counts_as_not_learned() -> None:
     data, sink = rows(30), Kept()
-    data[10]["a"] = "text"
+    data[10]["a"] = b"text"
     Engine(source(data), model(), sink=sink, max_batch=30).run()
     assert [one.records_learned for one in sink.results] == list(range(29))
     assert [one.key for one in sink.results] == [i for i in range(30) if i != 10]

@@ -40,7 +40,7 @@ def test_watchers_are_told_how_a_run_goes_and_of_what_it_died() -> None:
     Engine(ListSource(records, label="y"), model(), max_batch=3, watchers=[witness]).run()
     assert witness.told[:5] == ["began", "took 3", "turned 3", "took 2", "turned 5"]
     assert witness.told[-1] == "ended NoneType"
-    bad = [{"x": "word", "y": True}] * 200
+    bad = [{"x": b"word", "y": True}] * 200
     witness = Witness()
     with pytest.raises(EngineError):
         Engine(ListSource(bad, label="y"), model(), watchers=[witness]).run()
