@@ -196,9 +196,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         if len(counts) < len(matrix):
             matrix, importance = matrix[counts], importance[counts]
             labels = [labels[i] for i in counts.tolist()]
-        self._warm_start_rows(
-            names, matrix, labels, epochs, importance=importance, texts=texts
-        )
+        self._warm_start_rows(names, matrix, labels, epochs, importance=importance, texts=texts)
 
     def _warm_start_rows(
         self,
