@@ -53,7 +53,8 @@ def _shown(name: str, taken: Taken) -> str:
     whole, usual = sum(said.values()), taken.usual
     more = [f"{taken.distinct:,}"] if usual == "name" else []
     if whole and said[usual] < _CLEAR * whole:
-        others = sorted((k for k in said if k != usual), key=lambda kind: -said[kind])
+        shown = (kind for kind in said if kind != usual and said[kind] >= (1 - _CLEAR) * whole)
+        others = sorted(shown, key=lambda kind: -said[kind])
         more += [f"{said[kind] / whole:.0%} {_TITLES[kind]}" for kind in others]
     return f"{name} ({', '.join(more)})" if more else name
 

@@ -123,7 +123,7 @@ Labels = Collection[Hashable]
 def _scaled(model: Any) -> Any:
     from stream_llsvm.cli.peers import Opened, ScaledWithNames
 
-    return Opened() | ScaledWithNames() | model
+    return Opened(words=False) | ScaledWithNames() | model
 
 
 def _logistic_regression(labels: Labels) -> Any:

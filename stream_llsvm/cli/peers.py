@@ -13,6 +13,11 @@ from stream_llsvm.records.times import time_in
 class Opened(base.Transformer):
     """Makes two numbers of a time, and a feature of each word; names stay names.
 
+    Parameters
+    ----------
+    words
+        Whether words become features; otherwise they stay words.
+
     Examples
     --------
     >>> Opened().transform_one({"city": "Oslo", "at": "0001-01-04T12:30", "said": ("go", "up")})
@@ -20,13 +25,16 @@ class Opened(base.Transformer):
 
     """
 
+    def __init__(self, *, words: bool = True) -> None:
+        self.words = words
+
     def transform_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
         """Return the record with numbers and names only."""
         if not any(isinstance(value, str | tuple) for value in x.values()):
             return x
         found: dict[Any, Any] = {}
         for field, value in x.items():
-            if isinstance(value, tuple):
+            if isinstance(value, tuple) and self.words:
                 found.update((f"{field}={word}", 1) for word in value)
             elif isinstance(value, str) and (time := time_in(value)) is not None:
                 hour, weekday = time_of(unboxed(time)[1])
@@ -37,14 +45,14 @@ class Opened(base.Transformer):
 
 
 class ScaledWithNames(preprocessing.StandardScaler):
-    """Scales numbers, and makes a feature of each name.
+    """Scales numbers, and makes a feature of each name and word.
 
     Examples
     --------
     >>> scaler = ScaledWithNames()
     >>> scaler.learn_one({"a": 3.0, "city": "Oslo"})
-    >>> scaler.transform_one({"a": 3.0, "city": "Oslo"})
-    {'a': 0.0, 'city=Oslo': 1}
+    >>> scaler.transform_one({"a": 3.0, "city": "Oslo", "said": ("go", "up")})
+    {'a': 0.0, 'city=Oslo': 1, 'said=go': 1, 'said=up': 1}
 
     """
 
@@ -54,16 +62,18 @@ class ScaledWithNames(preprocessing.StandardScaler):
         untyped.learn_one(_numbers(x))
 
     def transform_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """Return numbers scaled, and 1 for each name."""
+        """Return numbers scaled, and 1 for each name and word."""
         untyped: Any = super()
         found: dict[Any, Any] = untyped.transform_one(_numbers(x))
         for field, value in x.items():
             if isinstance(value, str):
                 found[f"{field}={value}"] = 1
+            elif isinstance(value, tuple):
+                found.update((f"{field}={word}", 1) for word in value)
         return found
 
 
 def _numbers(x: dict[Any, Any]) -> dict[Any, Any]:
-    if not any(isinstance(value, str) for value in x.values()):
+    if not any(isinstance(value, str | tuple) for value in x.values()):
         return x
-    return {name: value for name, value in x.items() if not isinstance(value, str)}
+    return {name: value for name, value in x.items() if not isinstance(value, str | tuple)}
