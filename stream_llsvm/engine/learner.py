@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.task import CLASSIFICATION, task_of, with_numbers
+from stream_llsvm.engine.word_rows import WordRows
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.learners.pipeline import is_own, is_pipeline, knows_missing, learner_in
 from stream_llsvm.learners.weights import all_fit, checked_weight
 from stream_llsvm.model.feature_warnings import without_warnings
+from stream_llsvm.records.frames import Matrix
 from stream_llsvm.records.labels import Coded
 from stream_llsvm.records.readable import as_records
 
@@ -76,6 +78,7 @@ class Learner:
         # A transformer, or a function in it, may fail in any way at a record that it was not made
         # for, such as one without a field.
         self._names_missing = knows_missing(model)
+        self._words = WordRows()
         self._refusals = (Exception,) if is_pipeline(model) else (ValueError, TypeError)
 
     def readable(self, batch: Batch) -> Batch:
@@ -94,25 +97,31 @@ class Learner:
         records = batch.records or []
         if not is_own(self.model):
             records = [batch.record(i) for i in range(len(records))]
-        return self.records(records, labels, weights)
+            return self.records(records, labels, weights)
+        rows = self._words.of(records)
+        if rows is None:
+            return self.records(records, labels, weights)
+        return self.block(rows.names, rows.values, labels, rows.texts, weights, records)
 
     def block(
         self,
         names: tuple[str, ...],
-        values: Floats,
+        values: Matrix,
         labels: Sequence[Any],
         texts: Mapping[int, str] = NO_TEXTS,
         weights: Floats | None = None,
+        records: Sequence[dict[str, Any]] | None = None,
     ) -> Answers:
         """Predict and learn records that all have the same features.
 
-        NaN is a missing value, a name or a time; ``texts`` has those of the names.
+        NaN is a missing value, a name or a time; ``texts`` has those of the names. ``records`` are
+        the same, where somebody has them already.
         """
         model = self.model
         if isinstance(model, NumberLearner):
-            return self._block_of_numbers(model, names, values, labels, texts, weights)
+            return self._block_of_numbers(model, names, values, labels, texts, weights, records)
         if not isinstance(model, LocalClassifier):
-            return self.records(as_records(names, values, texts), labels, weights)
+            return self.records(_named(names, values, texts, records), labels, weights)
         n = len(labels)
         sure = np.zeros((2, n))
         shares: list[Floats] | None = [] if self.every else None
@@ -135,7 +144,7 @@ class Learner:
                     sure[1, i] = proba[i, code] if code >= 0 else 0.0
                 shares = [proba] if self.every else None
         except ValueError:  # it refused before anything was learned: find out which record
-            return self.records(as_records(names, values, texts), labels, weights)
+            return self.records(_named(names, values, texts, records), labels, weights)
         given = None if known is None else Coded(model.classes, known)
         every = None if shares is None else _by_label(model.classes, shares)
         return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)
@@ -144,10 +153,11 @@ class Learner:
         self,
         model: NumberLearner,
         names: tuple[str, ...],
-        values: Floats,
+        values: Matrix,
         labels: Sequence[float | None],
         texts: Mapping[int, str],
         weights: Floats | None,
+        records: Sequence[dict[str, Any]] | None,
     ) -> Answers:
         targets = np.array(labels, dtype=np.float64)  # NaN where there is none
         importance = np.ones(len(labels)) if weights is None else weights
@@ -165,7 +175,7 @@ class Learner:
                 ]
             )
         except ValueError:  # as for classes
-            return self.records(as_records(names, values, texts), labels, weights)
+            return self.records(_named(names, values, texts, records), labels, weights)
         return Answers(list(map(_known, told.tolist())), None, None, {})
 
     def records(
@@ -257,6 +267,19 @@ class Learner:
             else:
                 del lent[name]
         return lent
+
+
+def _named(
+    names: tuple[str, ...],
+    values: Matrix,
+    texts: Mapping[int, str],
+    records: Sequence[dict[str, Any]] | None,
+) -> Sequence[dict[str, Any]]:
+    """Return a block as records."""
+    if records is not None:
+        return records
+    assert isinstance(values, np.ndarray)
+    return as_records(names, values, texts)
 
 
 def _told(error: Exception) -> str:
