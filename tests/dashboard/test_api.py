@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river import naive_bayes
+from river import naive_bayes, preprocessing
 
-from stream_llsvm import CommitteeClassifier
+from stream_llsvm import CommitteeClassifier, SAPLClassifier
 from tests.dashboard.live import Live, live, rows, wait_for
 from tests.learners.support import everything
 
@@ -268,3 +268,16 @@ def test_other_models_of_river_predict_and_cannot_explain() -> None:
         assert answer.status_code == 400
         assert "GaussianNB cannot say why" in answer.json()["error"]
         assert running.until(lambda frame: frame["model"])["model"]["mixture"] == []
+
+
+def test_a_pipeline_is_shown_by_the_model_at_its_end() -> None:
+    model: Any = preprocessing.StandardScaler() | SAPLClassifier(n_anchors=10)
+    with live(rows(100), model) as running:
+        frame = running.until(lambda frame: frame["status"]["records"] == 100)
+        assert frame["status"]["model"] == "SAPLClassifier"
+        told = running.post("/api/predict", {"records": [{"x": 1.0, "y": 1.0}]}).json()
+        expected = running.engine.model.predict_proba_one({"x": 1.0, "y": 1.0})
+        assert told["predictions"][0]["proba"] == pytest.approx(expected)
+        answer = running.post("/api/explain", {"record": {"x": 1.0}})
+        assert answer.status_code == 400
+        assert "cannot say why" in answer.json()["error"]

@@ -356,6 +356,22 @@ def test_records_packed_in_a_way_that_is_not_installed_here(
     one.close()
 
 
+def test_weights_and_values_as_they_are(kafka: Kafka) -> None:
+    topic = kafka.topic(1)
+    rows = [{"a": i, "n": "007", "w": i % 3, "label": i % 2} for i in range(60)]
+    kafka.send(topic, (json.dumps(row).encode() for row in rows))
+    one = source(kafka, topic, weight="w")
+    first = until(lambda: one.poll(40, 0.5))
+    assert first.names == ("a", "n")
+    one.keep_text()
+    batches = [first, *read(one, 60 - len(first), at_once=40)]
+    weights = [w for batch in batches if batch.weights is not None for w in batch.weights.tolist()]
+    assert weights == [i % 3 for i in range(60)]
+    assert batches[-1].records is not None
+    assert batches[-1].records[-1] == {"a": 59, "n": "007"}
+    one.close()
+
+
 def test_a_closed_source_is_closed(kafka: Kafka) -> None:
     one = source(kafka, kafka.topic())
     one.poll(1, 0.0)
