@@ -112,7 +112,7 @@ class Writer:
             if is_native(value):
                 return "native", [self.plain(one) for one in numbers_of(value)]
             if isinstance(value, FeatureSpace):
-                return "features", self.plain(value.names)
+                return "features", self.plain(value.saved)
             if is_listed(kind):
                 return self._listed(value)
             if kind.__name__ == "Rolling" and kind.__module__ == "river.utils.rolling":

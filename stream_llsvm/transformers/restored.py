@@ -94,7 +94,7 @@ class Reader:
         if kind == "features":
             _require(isinstance(like, FeatureSpace))
             (names,) = parts
-            return like.renamed(self._made(names, _ANY))
+            return like.restored(self._made(names, _ANY))
         if kind in _SCALARS:
             _require(free or isinstance(like, _NUMBERS))
             return _SCALARS[kind](*parts)

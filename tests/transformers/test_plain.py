@@ -87,6 +87,7 @@ ANYTHING: dict[str, Make] = {
         categories={one: {"DE", "FR", 0.5} for one in ("a", "b", "c", "n", "text")}
     ),
     "OrdinalEncoder": preprocessing.OrdinalEncoder,
+    "OnlineNystroem, names": lambda: compose.Select("a", "n") | OnlineNystroem(9, settled=90),
     "FeatureHasher": lambda: compose.Discard("b") | preprocessing.FeatureHasher(16),
     "PreviousImputer": preprocessing.PreviousImputer,
     "StatImputer": lambda: preprocessing.StatImputer(("b", stats.Mean()), ("n", "none")),
