@@ -112,6 +112,8 @@ class Codec:
             fields=fields,
             weight=weight,
         )
+        #: Whether `fast` has met words in the batch at hand, which it leaves to `one`.
+        self.wordy = False
         #: The texts of the names that came.
         self.dictionary = Dictionary()
         self.unwrap = None if unwrap is None else tuple(unwrap.split("."))
@@ -160,6 +162,7 @@ class Codec:
         parts: list[Columns | list[Record]] = []
         kept: list[int] = []
         self.dictionary.make_room()
+        self.wordy = False
         batch = Batch([], places, position)
         waiting = [(0, len(raws))]
         quick = self._quickly(raws)
@@ -175,12 +178,12 @@ class Codec:
             start, stop = waiting.pop()
             some = raws[start:stop]
             columns = None
-            if self.numeric and stop > start and None not in some:
+            if self.numeric and stop > start and None not in some and not self.wordy:
                 columns = self.fast(cast(Sequence[bytes], some))
             if columns is not None:
                 parts.append(columns)
                 kept += range(start, stop)
-            elif stop - start > _STRETCH:
+            elif stop - start > _STRETCH and not self.wordy:
                 middle = (start + stop) // 2
                 waiting += [(middle, stop), (start, middle)]
             else:

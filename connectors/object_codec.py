@@ -94,8 +94,10 @@ class ObjectCodec(Codec):
                 label = whole.pop(self.label, None)
             if self.key is not None and key is None:
                 key = whole.pop(self.key, None)
-            wanted = selection.wanted_inside
-            fields = {n: v for n, v in whole.items() if wanted(n, inside=n not in fields)}
+            if selection.ignore or selection.features is not None:
+                wanted = selection.wanted_inside
+                whole = {n: v for n, v in whole.items() if wanted(n, inside=n not in fields)}
+            fields = whole
         elif selection.ignore or selection.features is not None:
             fields = {n: v for n, v in fields.items() if selection.wanted(n)}
         return fields, label, key, left_out
@@ -185,6 +187,7 @@ class ObjectCodec(Codec):
         for text in {value for value in flat if type(value) is str and value not in cells}:
             told = self.values.read("", text)
             if isinstance(told, tuple):
+                self.wordy = True
                 return None
             cells[text] = told if isinstance(told, float) else self.dictionary.box(told)
         return [cells[value] if type(value) is str else value for value in flat]

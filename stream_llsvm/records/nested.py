@@ -9,6 +9,10 @@ from typing import Any, NamedTuple
 DEEPEST, MOST_FIELDS = 8, 1_000
 
 
+# What is no object, and needs no look at what it can do.
+_PLAIN = frozenset({float, int, str, bool, list, type(None)})
+
+
 class Flat(NamedTuple):
     """A record without objects in it, and how many values lay too deep or were too many."""
 
@@ -34,15 +38,15 @@ def flattened(x: Mapping[Any, Any]) -> Flat:
     {'id': 7, 'payload.amount': 2.5, 'payload.from.country': 'DE'}
 
     """
-    record = {name: value for name, value in x.items() if not isinstance(value, Mapping)}
+    record = {name: value for name, value in x.items() if not _is_object(value)}
     if len(record) == len(x):
         return Flat(record, 0)
     left_out = taken = 0
     # Not by recursion: a record may be nested a thousand deep.
-    waiting = [(str(n), v, 1) for n, v in [*x.items()][::-1] if isinstance(v, Mapping)]
+    waiting = [(str(n), v, 1) for n, v in [*x.items()][::-1] if _is_object(v)]
     while waiting:
         way, value, depth = waiting.pop()
-        if not isinstance(value, Mapping):
+        if not _is_object(value):
             if way in record or taken == MOST_FIELDS:
                 left_out += 1
             else:
@@ -54,3 +58,8 @@ def flattened(x: Mapping[Any, Any]) -> Flat:
             inside = [(f"{way}.{name}", item, depth + 1) for name, item in value.items()]
             waiting.extend(reversed(inside))
     return Flat(record, left_out)
+
+
+def _is_object(value: object) -> bool:
+    kind = type(value)
+    return kind is dict or (kind not in _PLAIN and isinstance(value, Mapping))
