@@ -9,6 +9,7 @@ from stream_llsvm.cli.checks import flag_of
 from stream_llsvm.engine.census import Taken
 
 _WIDTH = 96
+_NO_BREAK = "\u00a0"
 _MANY = 24  # columns of a kind that are shown
 _INDENT = 10
 _CLEAR = 0.99  # of a column's values are of one kind
@@ -63,14 +64,17 @@ def _wrapped(title: str, names: list[str]) -> list[str]:
     shown = names[:_MANY]
     if len(names) > _MANY:
         shown.append(f"and {len(names) - _MANY:,} more")
-    return textwrap.wrap(
-        ", ".join(shown),
+    # A blank inside a name, or before what is in brackets, does not end a line.
+    whole = (name.replace(" ", _NO_BREAK) for name in shown)
+    found = textwrap.wrap(
+        ", ".join(whole),
         _WIDTH,
         initial_indent=title.ljust(_INDENT),
         subsequent_indent=" " * _INDENT,
         break_on_hyphens=False,
         break_long_words=False,
     )
+    return [line.replace(_NO_BREAK, " ") for line in found]
 
 
 def doubts(fields: Mapping[str, Taken]) -> Iterator[str]:
