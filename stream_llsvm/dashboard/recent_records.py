@@ -82,6 +82,7 @@ class Taken(NamedTuple):
             batch.names,
             None if batch.values is None else batch.values[rows].copy(),
             None if batch.records is None else batch.records[rows],
+            texts=batch.texts,
             weights=None if batch.weights is None else batch.weights[rows].copy(),
         )
         refused = {i - rows.start: why for i, why in answers.refused.items() if i in which}

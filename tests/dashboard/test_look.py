@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from stream_llsvm.connectors.base import Batch, Place
 from stream_llsvm.connectors.columns import Places
+from stream_llsvm.connectors.csv_codec import CsvCodec
 from stream_llsvm.dashboard.look import Histogram, quantile, recent_of, since
 from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.learner import Answers
@@ -42,6 +43,14 @@ def test_a_part_of_a_batch_are_the_same_records(places: Sequence[Place], named: 
     assert recent_of([first], 2) == recent_of([whole], 2)[:6]
     assert first.answers.refused == {3: "odd"}
     assert [str(place) for place in first.batch.places[:2]] == ["a:10", "a:11"]
+
+
+def test_a_part_of_a_batch_knows_its_names() -> None:
+    raws = [b"%d,u%d" % (i, i) for i in range(40)]
+    batch = CsvCodec(["a", "user"]).decode(raws, Places("a", None, range(40)), {})
+    sure = np.linspace(0, 1, 40)
+    kept = Taken(batch, Answers(["n"] * 40, sure, sure, {}), 0).part(30, 40)
+    assert kept.recent(4).x == {"a": 34.0, "user": "u34"}
 
 
 @given(st.lists(st.floats(2e-6, 60.0), min_size=1), st.sampled_from([0.5, 0.95, 0.99]))
