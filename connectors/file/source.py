@@ -185,7 +185,7 @@ class FileSource:
             got = self._reader.next(max_records, max(0.0, deadline - time.monotonic()))
             if isinstance(got, Batch):
                 self._position = got.position
-                if len(got) or got.rejected:
+                if len(got) or got.rejected or got.deletes:
                     return got
             elif got is False:
                 self._close_reader()

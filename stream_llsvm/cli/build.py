@@ -160,6 +160,8 @@ class Contents(NamedTuple):
         What the columns were taken for.
     task
         Whether they are classes or numbers.
+    deletes
+        How many only told that something was deleted.
 
     """
 
@@ -171,6 +173,7 @@ class Contents(NamedTuple):
     labels: set[Any]
     census: Census
     task: Task
+    deletes: int
 
     def what_is_missing(self) -> str:
         """Say why nothing can be learned from it; empty if something can."""
@@ -184,6 +187,7 @@ class Contents(NamedTuple):
             _several(self.records, "record"),
             self._told_labels(),
             f"{self.unlabelled:,} without a label" if self.unlabelled else "",
+            _several(self.deletes, "delete") if self.deletes else "",
             self._told_rejected() if self.rejected else "",
             bad_fields_of(self.bad_fields),
         ]
@@ -219,7 +223,7 @@ def batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Bat
 
 def look_through(options: Mapping[str, Any], max_records: int | None, task: Task) -> Contents:
     """Return what there is to know of a file before learners can be run through it."""
-    records = rejected = unlabelled = 0
+    records = rejected = unlabelled = deletes = 0
     labels, first, bad_fields, census = set[Any](), "", Counter[str](), Census()
     values = label_values(options)
     for address in options["from"]:
@@ -228,6 +232,7 @@ def look_through(options: Mapping[str, Any], max_records: int | None, task: Task
         for read in batches(options, max_records):
             batch = read if task == CLASSIFICATION else with_numbers(read, values)
             records += len(batch)
+            deletes += batch.deletes
             census.take(batch)
             rejected += len(batch.rejected)
             bad_fields.update(one.field for one in batch.bad_fields)
@@ -241,4 +246,4 @@ def look_through(options: Mapping[str, Any], max_records: int | None, task: Task
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
     labels -= {None}
-    return Contents(records, rejected, first, bad_fields, unlabelled, labels, census, task)
+    return Contents(records, rejected, first, bad_fields, unlabelled, labels, census, task, deletes)

@@ -118,7 +118,7 @@ class Alarms(Watcher):
     def __init__(self, engine: Engine, label: str | None) -> None:
         self._label = label
         self._fields: list[str] = []
-        self._rejected = self._bad = self._doubted = False
+        self._rejected = self._bad = self._doubted = self._looked = False
         self._before = 0
         self._last: dict[str, Any] | None = None
         for event in engine.progress.events:
@@ -154,6 +154,18 @@ class Alarms(Watcher):
             warn(first_bad_of(engine.rejects), event="unreadable field")
         if engine.progress.counts["learned"] >= _JUDGED_FROM:
             self._doubt_the_label(engine)
+        if engine.progress.counts["records"] - self._before >= _JUDGED_FROM:
+            self._doubt_the_columns(engine)
+
+    def _doubt_the_columns(self, engine: Engine) -> None:
+        """Ask, once, about columns that may not be what they were taken for."""
+        if self._looked:
+            return
+        from stream_llsvm.cli.columns import doubts
+
+        self._looked = True
+        for doubt in doubts(engine.census.fields()):
+            warn(doubt, event="doubtful column")
 
     def _doubt_the_label(self, engine: Engine) -> None:
         if self._doubted:
@@ -167,6 +179,7 @@ class Alarms(Watcher):
         """Say the rest."""
         self.on_turn(engine)
         self._doubt_the_label(engine)
+        self._doubt_the_columns(engine)
         if error is None and engine.progress.counts["records"] == self._before:
             new = "new " if self._before else ""
             warn(f"there are no {new}records in {engine.source.name}", event="no records")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from stream_llsvm.cli.columns import doubts, lines
 from stream_llsvm.engine.census import Taken
-from tests.cli.support import run, told
+from tests.cli.support import refused, run, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=9", "--option", "n_neighbors=4"]
 
@@ -57,6 +58,26 @@ def test_a_run_tells_of_its_columns_and_so_does_inspect(tmp_path: Path) -> None:
     assert wanted in run("inspect", kept).stdout.splitlines()
     columns = told("inspect", kept)["columns"]
     assert columns["when"] == {"kind": "time", "counts": {"time": 120}, "distinct": 0}
+
+
+def test_changes_are_unwrapped(tmp_path: Path) -> None:
+    data = tmp_path / "changes.jsonl"
+    changes = [{"after": {"a": i, "city": f"c{i % 3}", "y": i % 2}} for i in range(60)]
+    data.write_text("".join(json.dumps(one) + "\n" for one in [*changes, {"after": None}]))
+    given = ["evaluate", data, "--label", "y", "--unwrap", "after", "--models", "lcc"]
+    shown = run(*given).stdout
+    assert shown.startswith("numbers   a\nnames     city (3)\n")
+    assert "60 records, 2 classes, 1 delete" in " ".join(shown.split())
+    assert "There are a, city, y" in refused(*given[:3], "z", *given[4:])
+
+
+def test_a_run_asks_about_columns_once(tmp_path: Path) -> None:
+    data = tmp_path / "german.csv"
+    data.write_text("a;b;y\n" + "".join(f"{i},5;1;{i % 2}\n" for i in range(1_500)))
+    given = ["run", "--from", data, "--label", "y", "--delimiter", ";", *SMALL]
+    asked = "column 'a' holds names such as '0,5': if they are numbers, --decimal ,"
+    assert run(*given).stderr.count(asked) == 1
+    assert asked not in run(*given, "--decimal", ",").stderr
 
 
 def test_kinds_that_mix_and_many_columns() -> None:

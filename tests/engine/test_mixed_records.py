@@ -107,6 +107,20 @@ def test_records_that_wait_for_labels_are_kept_to_the_bit(tmp_path: Path, words:
     assert everything(second.model) == everything(whole.model)
 
 
+def test_deletes_are_counted_over_restarts(tmp_path: Path) -> None:
+    """A row that was deleted is nothing bad: it is counted, and its message passed over."""
+    change = {"payload": {"after": {"a": 1, "y": 0}}}
+    records = [change] * 40 + [{"payload": {"after": None}}] * 70 + [change] * 20
+    path = written(tmp_path, records, "jsonl")
+    for _ in range(3):
+        checkpoints = Checkpoints(tmp_path / "kept")
+        source = FileSource(path, label="y", unwrap="payload.after")
+        engine = Engine(source, SAPLClassifier(), checkpoints=checkpoints, max_batch=10)
+        report = engine.run(max_records=25)
+        checkpoints.close()
+    assert (report["learned"], report["deletes"]) == (60, 70) and not report["rejected"]
+
+
 def test_a_producer_changes_what_it_sends(tmp_path: Path) -> None:
     """Text is added, a number becomes a name and a number again: nothing stops, nothing is lost."""
     phases: list[dict[str, Any]] = [
