@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
+    from stream_llsvm.learners.contexts import ContextsClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
@@ -42,6 +43,7 @@ __all__ = [
     "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
+    "ContextsClassifier",
     "Engine",
     "EngineError",
     "Explanation",

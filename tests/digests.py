@@ -34,16 +34,19 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "CommitteeClassifier": {},
     "LLSVMRegressor": {"n_anchors": 12, "n_neighbors": 4},
 }
-Data = tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, Any], list[str]]
+Data = tuple[np.ndarray[Any, np.dtype[np.float64]], np.ndarray[Any, Any], list[int]]
 
 
 def data(name: str) -> Data:
     """Return records with holes in them, and what is to be learned: a grid of classes, a sum."""
     rng = np.random.default_rng(7)
     x = np.round(rng.normal(size=(N, FEATURES)), 3)
+    if name == "ContextsClassifier":
+        x = np.round(8 * x)  # so that some numbers are codes
     cells = (x[:, 0] > 0).astype(int) + 2 * (x[:, 1] * x[:, 2] > 0).astype(int)
     x[rng.random(x.shape) < 0.02] = np.nan
-    names = [f"f{i}" for i in range(FEATURES)]
+    # As the columns of an array are called: where contexts lie hangs on the names of fields.
+    names = list(range(FEATURES))
     if name.endswith("Regressor"):
         return x, np.round(np.nan_to_num(x) @ np.arange(FEATURES) + rng.normal(size=N), 3), names
     return x, (cells + (rng.random(N) < 0.05)) % CLASSES, names
@@ -130,7 +133,7 @@ def wide(name: str) -> Any:
 def late(name: str) -> Any:
     """Each label comes 20 records after its record was predicted."""
     model, (x, y, names) = made(name), data(name)
-    waiting: list[tuple[dict[str, float], Any]] = []
+    waiting: list[tuple[dict[int, float], Any]] = []
     for row, label in zip(x.tolist(), y.tolist(), strict=True):
         waiting.append((dict(zip(names, row, strict=True)), label))
         model.predict_one(waiting[-1][0])

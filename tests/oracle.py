@@ -17,6 +17,7 @@ from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.base import Member
+from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.members.ferns.member import Ferns
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
@@ -25,6 +26,7 @@ from stream_llsvm.model.state import columns_of
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import AnchorsOracle
 from tests.oracle_calibration import Calibration
+from tests.oracle_contexts import ContextsOracle
 from tests.oracle_ferns import FernsOracle
 from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_mixer import Mixed, Mixer, Report
@@ -70,6 +72,7 @@ class MemberOracle(Protocol):
 ORACLES: dict[type[Member], Callable[[Any, int, int], MemberOracle]] = {
     Additive: AdditiveOracle,
     Anchors: AnchorsOracle,
+    Contexts: ContextsOracle,
     Ferns: FernsOracle,
     Prior: PriorOracle,
     Remembered: MemoryOracle,
@@ -106,11 +109,15 @@ class Oracle:
         all_of = of if isinstance(of, Sequence) else (of,)
         self.members = [member_oracle(m, width, classes) for m in all_of]
         self.scales = [Scale() for _ in range(width)]
-        self.mixer = Mixer(sum(m.experts for m in self.members), classes)
+        on_top = sum(m.experts for m in self.members if isinstance(m, ContextsOracle))
+        self.mixer = Mixer(sum(m.experts for m in self.members), classes, on_top)
         self.calibration = Calibration(classes)
         self.reports = [Report() for _ in self.members]
-        for own, _ in self._owners():
-            self.mixer.alone[own] = mixing.FIRST_TRUST / max(1, own.stop - own.start)
+        for own, member in self._owners():
+            alone = mixing.FIRST_TRUST / max(1, own.stop - own.start)
+            if isinstance(member, ContextsOracle):
+                alone = mixing.ON_TOP_SIZE
+            self.mixer.alone[own] = alone
         self.seen = self.taught = 0
 
     def _owners(self) -> Iterator[tuple[slice, MemberOracle]]:
@@ -138,6 +145,8 @@ class Oracle:
         for i, member in enumerate(self.members):
             if isinstance(member, MemoryOracle) and told is not None and i in told.near:
                 member.told = told.near[i]
+            if isinstance(member, ContextsOracle):
+                member.x = x  # whose names z does not have
             parts.append(member.score(z))
         scores = np.concatenate(parts) if parts else np.zeros((0, self.columns))
         # Whether an expert says nothing at all is a matter of the last bit, too.

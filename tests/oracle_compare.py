@@ -18,6 +18,7 @@ from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.members.anchors.codes import INVERSE_DISTANCE, RECONSTRUCTION, SOFTMAX
 from stream_llsvm.members.anchors.member import LADDER, Anchors
 from stream_llsvm.members.base import Member
+from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.members.ferns.member import Ferns
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
@@ -131,6 +132,10 @@ FERNS: dict[str, Ferns] = {
 }
 PRIORS: dict[str, Prior] = {"prior": Prior(), "prior of the last label": Prior(reach=1)}
 WAVES: dict[str, Waves] = {"waves": Waves(n_waves=12), "waves, two": Waves(n_waves=2, seed=3)}
+CONTEXTS: dict[str, Contexts] = {
+    "contexts": Contexts(n_cells=2_048, eager=True),
+    "contexts, few cells": Contexts(n_cells=1_024, eager=True),
+}
 #: Several members and one mixer.
 COMMITTEES: dict[str, tuple[Member, ...]] = {
     "all": (
@@ -141,6 +146,7 @@ COMMITTEES: dict[str, tuple[Member, ...]] = {
         Prior(reach=10),
         Waves(n_waves=6),
         ferns(steps=(1.0, 10.0)),
+        Contexts(n_cells=1_024, eager=True),
     ),
     "memory and ferns": (remembered(window=80), ferns(n_ferns=12)),
     "two of a kind": (additive(), additive(n_knots=2)),
@@ -153,6 +159,7 @@ ALL: dict[str, Member | tuple[Member, ...]] = {
     **FERNS,
     **PRIORS,
     **WAVES,
+    **CONTEXTS,
 }
 ALL |= {f"committee: {name}": of for name, of in COMMITTEES.items()}
 
@@ -166,6 +173,7 @@ class Kernels:
         members = of if isinstance(of, Sequence) else (of,)
         self.memory = ModelState(members, width, classes, standardize=standardize)
         self.memory.begin()
+        self.memory.introduce(0, 1 + np.arange(width))
 
     def rows(
         self, x: Array, labels: NDArray[np.int64], w: Array | None = None

@@ -35,10 +35,15 @@ class Report:
 class Mixer:
     """One trust an expert, however many members the experts belong to."""
 
-    def __init__(self, experts: int, classes: int) -> None:
+    def __init__(self, experts: int, classes: int, on_top: int = 0) -> None:
         self.classes = classes
-        self.trust = np.full(experts, mixing.FIRST_TRUST / max(1, experts))
+        #: Those behind come on top of these, and their scores stay as they are.
+        self.counted = counted = experts - on_top
+        self.trust = np.full(experts, mixing.FIRST_TRUST / max(1, counted))
         self.power, self.effort = np.ones(experts), np.zeros(experts)
+        share = min(1.0, mixing.ON_TOP / max(1, counted))
+        self.trust[counted:] = share * mixing.ON_TOP_SIZE
+        self.power[counted:] = mixing.ON_TOP_SIZE**2
         self.alone, self.alone_effort = np.zeros(experts), np.zeros(experts)
         self.mixed = 0
 
@@ -59,14 +64,15 @@ class Mixer:
     def learn(self, mixed: Mixed, label: int, w: float) -> None:
         """Step along the gradient of the label's log probability; who says nothing is left be."""
         self.mixed += 1
-        rate = w * self._rate(max(1, len(self.trust)))
+        rate = w * self._rate(max(1, self.counted))
         pace = max(0.001, 1 / (self.mixed + 1))
         for e in np.flatnonzero(mixed.squares):
             gradient = mixed.normal[e, label] - mixed.normal[e] @ mixed.proba
             self.effort[e] = mixing.FADE * self.effort[e] + gradient**2
             trust = self.trust[e] + rate * gradient / np.sqrt(1 + self.effort[e])
             self.trust[e] = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
-            self.power[e] += pace * (mixed.squares[e] - self.power[e])
+            if e < self.counted:
+                self.power[e] += pace * (mixed.squares[e] - self.power[e])
 
     def _rate(self, experts: int) -> float:
         classes = max(2, self.classes)
@@ -93,6 +99,7 @@ class Mixer:
 
     def keep(self, experts: Sequence[int], classes: int) -> None:
         """Go on with some of the experts, for more classes."""
+        self.counted = len(experts) - (len(self.trust) - self.counted)
         which = np.array(experts, dtype=np.int64)
         self.trust, self.power = self.trust[which], self.power[which]
         self.alone, self.alone_effort = self.alone[which], self.alone_effort[which]

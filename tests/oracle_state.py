@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from stream_llsvm.members.additive import kernel as additive_kernel
 from stream_llsvm.members.anchors import state as kernel
+from stream_llsvm.members.contexts import state as contexts_state
+from stream_llsvm.members.contexts.table import COUNT, SHARES, TAG
 from stream_llsvm.members.ferns import kernel as ferns_kernel
 from stream_llsvm.members.neighbours import kernel as memory_kernel
 from stream_llsvm.members.waves import kernel as waves_kernel
@@ -17,6 +19,7 @@ from tests.oracle import MemberOracle
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import Anchor, AnchorsOracle, Machine
 from tests.oracle_cells import Cells
+from tests.oracle_contexts import Cell, ContextsOracle
 from tests.oracle_ferns import WORD, FernsOracle
 from tests.oracle_memory import MemoryOracle, Record
 from tests.oracle_parts import Array
@@ -49,6 +52,8 @@ def take(member: MemberOracle, own: Views) -> None:
         _take_memory(member, own)
     elif isinstance(member, PriorOracle):
         member.shares = own["shares"].astype(float)
+    elif isinstance(member, ContextsOracle):
+        _take_contexts(member, own)
     elif isinstance(member, WavesOracle):
         member.seen = int(own["running"][waves_kernel.SEEN])
         member.spread = float(own["running"][waves_kernel.SPREAD])
@@ -66,6 +71,8 @@ def compare(member: MemberOracle, own: Views, tolerance: float) -> None:
         _compare_memory(member, own, tolerance)
     elif isinstance(member, PriorOracle):
         close(own["shares"], member.shares, 1e-6, "shares")
+    elif isinstance(member, ContextsOracle):
+        _compare_contexts(member, own, tolerance)
     elif isinstance(member, WavesOracle):
         close(own["running"][waves_kernel.SPREAD], member.spread, tolerance, "spread")
         close(own["weights"], member.weights, tolerance, "weights")
@@ -225,3 +232,41 @@ def _compare_memory(oracle: MemoryOracle, own: Views, tolerance: float) -> None:
         close(kept.z, record.z, 1e-6, "remembered record")
     norms = [(oracle.ruler * r.z**2).sum() for r in oracle.records]
     close(own["norms"][: len(norms)], norms, tolerance, "norms")
+
+
+# ---- contexts
+
+
+def _take_contexts(member: ContextsOracle, own: Views) -> None:
+    running = own["running"]
+    member.seen, member.usual = int(running[contexts_state.SEEN]), own["usual"].copy()
+    member.table = [
+        Cell(float(cell[COUNT]), int(cell[TAG]), _shares_of(cell, member.classes))
+        for cell in own["table"][: running[contexts_state.USED]]
+    ]
+    member.trust = own["trust"].T.tolist()
+    for i, fields in enumerate([(), *member.sets]):
+        member.weights[fields] = own["weights"][:, i].tolist()
+
+
+def _shares_of(cell: Array, classes: int) -> Array:
+    shares = cell[SHARES:].astype(float)
+    if len(shares) == 1 and classes == 2:
+        return np.array([1 - shares[0], shares[0]])
+    return np.ones(1) if classes == 1 else shares
+
+
+def _compare_contexts(member: ContextsOracle, own: Views, tolerance: float) -> None:
+    running = own["running"]
+    assert running[contexts_state.USED] == len(member.table)
+    assert running[contexts_state.TAKEN] == sum(cell.count > 0 for cell in member.table)
+    table = own["table"][: len(member.table)]
+    assert table[:, COUNT].tolist() == [cell.count for cell in member.table]
+    for i in np.flatnonzero(table[:, COUNT]).tolist():
+        assert table[i, TAG] == member.table[i].tag
+        shares = _shares_of(table[i], member.classes)
+        close(shares, member.table[i].shares, tolerance, f"shares of cell {i}")
+    close(own["usual"], member.usual, 1e-9, "the usual")
+    close(own["trust"].T, member.trust, tolerance, "trust in counts")
+    weights = [member.weights[fields] for fields in [(), *member.sets]]
+    close(own["weights"][:, : len(weights)].T, weights, tolerance, "weights of sets")

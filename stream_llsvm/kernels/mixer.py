@@ -29,6 +29,9 @@ MEMBER_FACTS = 6
 JUDGE_ONE_IN = 8
 JUDGE_FADE = 0.99
 FIRST_TRUST = 2.0
+#: What comes on top of so many others, or fewer, is first trusted as if it were alone; and what its
+#: scores, which say by themselves how sure they are, are divided by, so that few are clipped.
+ON_TOP, ON_TOP_SIZE = 16.0, 8.0
 RATE, LARGEST_RATE = 3.4, 0.5
 FADE = 0.999
 Z_CLIP = 4.0
@@ -123,17 +126,28 @@ def step_trust(
 
 @kernel
 def learn_mix(
-    mixer: Array, seen: Real, z: Array, squares: Array, proba: Array, label: int, importance: Real
+    mixer: Array,
+    seen: Real,
+    z: Array,
+    squares: Array,
+    proba: Array,
+    label: int,
+    importance: Real,
+    counted: int,
 ) -> None:
-    """One logistic step on the trust in each expert, from what ``mix`` left in z and proba."""
-    experts = z.shape[0]
+    """One logistic step on the trust in each expert, from what ``mix`` left in z and proba.
+
+    The first ``counted`` experts share the first trust and the pace. Those that come on top of them
+    say how sure they are by themselves, and their scores stay as they are.
+    """
     pace = max(0.001, 1 / (seen + 1))
-    rate = importance * rate_of(experts, proba.size)
-    for e in range(experts):
+    rate = importance * rate_of(max(1, counted), proba.size)
+    for e in range(z.shape[0]):
         if squares[e] == 0:
             continue  # it sleeps, or has nothing to say yet
         step_trust(mixer[TRUST], mixer[EFFORT], e, z[e], proba, label, rate)
-        mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])
+        if e < counted:
+            mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])
 
 
 @kernel

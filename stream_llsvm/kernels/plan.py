@@ -52,6 +52,8 @@ class ModelRow(NamedTuple):
     packed_rows: int
     most_pieces: int
     most_packed: int
+    #: Experts that share the first trust; those behind them come on top.
+    counted_experts: int
 
 
 class MemberRow(NamedTuple):

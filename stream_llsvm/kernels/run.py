@@ -69,6 +69,7 @@ class SharedState(NamedTuple):
     member: int
     keep: int
     place: int
+    counted_experts: int
     counters: Annotated[Array, state("f8", 4)]
     statistics: Annotated[Array, state("f8", "width", STATISTICS)]
     mixer: Annotated[Array, state("f8", MIXER_ROWS, "all_experts")]
@@ -348,7 +349,9 @@ def learn_whom_to_trust(
         counters[MIXED] += 1
         if int(counters[MIXED]) % JUDGE_ONE_IN == 0:
             judge_members(mixer, facts, plan, m.normal, proba, label, m.part)
-        learn_mix(mixer, counters[MIXED], m.normal, m.squares, proba, label, importance)
+        learn_mix(
+            mixer, counters[MIXED], m.normal, m.squares, proba, label, importance, m.counted_experts
+        )
 
 
 @kernel

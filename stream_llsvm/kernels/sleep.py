@@ -39,6 +39,8 @@ def decide(facts: Array, plan: Array, learned: Real, named: Real) -> None:
         cost *= LINE * named / plan[0, MODEL_ROW.width]
     least, sleeper, awake = -1, -1, 0
     for m in range(facts.shape[1]):
+        if plan[1 + m, MEMBER_ROW.cost] == 0:
+            continue
         if facts[AWAKE, m] == 0:
             if sleeper < 0 or facts[SINCE, m] < facts[SINCE, sleeper]:
                 sleeper = m

@@ -19,6 +19,7 @@ from stream_llsvm.model.attribution import (
     scaled_of,
     weights_of,
 )
+from stream_llsvm.model.context_reasons import contexts_of
 from stream_llsvm.model.explain import (
     Anchor,
     Explanation,
@@ -181,8 +182,14 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         voters = voters_of(memory, self._labels.labels)
         names = [self._features.names[c] for c in columns]
         places = places_of(row, [self._feature_of(name) for name in names])
+        contexts = contexts_of(memory, code, row, self._features.names, self._labels.labels, x)
         contributions, reference = class_contributions(
-            memory, row, code, places, at_places(taken.linear, columns)
+            memory,
+            row,
+            code,
+            places,
+            at_places(taken.linear, columns),
+            at_places(taken.held, columns),
         )
         # Whoever looks at the model next finds the record itself in it.
         memory.run_one(row.values, row.columns, row.starts, keep=False)
@@ -198,7 +205,8 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             memory=taken.memory,
             voters=voters,
             members=taken.members,
-            reference=reference,
+            reference=reference + taken.usual,
+            contexts=contexts,
         )
 
     def _feature_of(self, name: Hashable) -> Hashable:

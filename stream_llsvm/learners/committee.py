@@ -22,6 +22,7 @@ MEMBERS = (
     "prior",
     "waves",
     "ferns",
+    "contexts",
 )
 
 
@@ -29,10 +30,11 @@ class CommitteeClassifier(LocalClassifier):
     """Several members side by side, and a mixer that learns online how much to believe each.
 
     By default a linear machine, two sets of anchors, a curve per feature, a memory of records, how
-    often each class has come of late, least squares over random waves, and random ferns. Each takes
-    one step per record on its own error; the mixer takes one logistic step on the weights of their
-    scores, and its output is the probability. `mixture` reports how each member is doing,
-    `explain_one` what each adds. docs/committee.md has the equations.
+    often each class has come of late, least squares over random waves, random ferns, and contexts,
+    which work where there are names or codes. Each takes one step per record on its own error; the
+    mixer takes one logistic step on the weights of their scores, and its output is the probability.
+    `mixture` reports how each member is doing, `explain_one` what each adds. docs/committee.md has
+    the equations.
 
     Parameters
     ----------
@@ -107,7 +109,8 @@ class CommitteeClassifier(LocalClassifier):
             raise ValueError(f"members must be a tuple of names; got {self.members!r}")
         made = [self._member(text) for text in self.members]
         # Who reads the metric comes after who leaves it, in the same chunk of rows.
-        return tuple(sorted(made, key=lambda member: member.metric == READS_METRIC))
+        # At the end comes who is trusted on top of the others.
+        return tuple(sorted(made, key=lambda one: (one.comes_on_top, one.metric == READS_METRIC)))
 
     def _member(self, text: str) -> Member:
         name, _, size = text.partition(":") if isinstance(text, str) else ("", "", "")

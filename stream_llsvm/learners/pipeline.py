@@ -10,8 +10,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-import numpy as np
-
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.model.file import ModelFileError, write
@@ -87,10 +85,8 @@ def payload_of(model: Any, *, trust_pickle: bool = False) -> dict[str, Any]:
 
     """
     if is_own(model):
-        memory = model._state
-        state = None if memory is None else memory.state.view(np.uint8).copy()
         payload: dict[str, Any] = model._payload()
-        return payload | {"state": state}
+        return payload
     writer, said = Writer(trust_pickle=trust_pickle), {"version": __version__}
     if not is_pipeline(model) or not is_own(learner_in(model)):
         if not trust_pickle:

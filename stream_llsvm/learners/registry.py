@@ -15,6 +15,7 @@ CLASSIFIERS = {
     "BudgetedPegasosClassifier": "budgeted",
     "CSVMClassifier": "clustered",
     "CommitteeClassifier": "committee",
+    "ContextsClassifier": "contexts",
     "FernsClassifier": "ferns",
     "L3SVMClassifier": "l3_svm",
     "LCCClassifier": "lcc",

@@ -32,6 +32,19 @@ class Parts(NamedTuple):
     rest: NDArray[np.float64]
 
 
+class Asked(NamedTuple):
+    """A context that the last record asked for.
+
+    ``parts`` has for each field its column, as what its value is taken (missing, name, word, whole
+    or eighth), and the value's place in the row (-1: the first of its column); ``counts`` how many
+    records of each class came with it of late; ``votes`` what it adds to each column of scores.
+    """
+
+    parts: list[tuple[int, str, int]]
+    counts: NDArray[np.float64]
+    votes: NDArray[np.float64]
+
+
 class Member(ABC):
     """What a classifier is made of: what a model's state and its readers know of each kind.
 
@@ -50,6 +63,10 @@ class Member(ABC):
     reads_pieces = False
     #: Whether it leaves the learned metric for others, or reads it.
     metric = NO_METRIC
+    #: Whether its own account of a score says what features add, so that nobody need ask it again.
+    accounts = False
+    #: Whether the others are trusted as if it were not there.
+    comes_on_top = False
 
     @property
     @abstractmethod
@@ -172,6 +189,10 @@ class Member(ABC):
         Sections that have a dimension of features or classes are in the new order already; this is
         for those that hold numbers of features or classes.
         """
+
+    def asked(self, views: Views) -> list[Asked]:
+        """Return the contexts that the last record asked for and that are known."""
+        return []
 
     def voters(self, views: Views) -> list[tuple[int, float, float, float]]:
         """Return the remembered records that voted on the last: label, age, distance, share."""

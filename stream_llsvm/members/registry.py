@@ -9,6 +9,7 @@ from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.members.additive import member as additive
 from stream_llsvm.members.anchors import member as anchors
 from stream_llsvm.members.base import Member
+from stream_llsvm.members.contexts import member as contexts
 from stream_llsvm.members.family.budget_svm import member as budget_svm
 from stream_llsvm.members.family.landmarks import member as landmarks
 from stream_llsvm.members.family.local_svm import member as local_svm
@@ -44,6 +45,7 @@ KINDS = {
         Kind("linear", pegasos.of_size, "records a step", 1, 1, 1_000_000),
         Kind("prior", prior.of_size, "labels", 32, 1, 1_000_000),
         Kind("waves", waves.of_size, "waves", 128, 2, 1_024),
+        Kind("contexts", contexts.of_size, "cells", 2**18, 2**10, 2**20),
     )
 }
 

@@ -168,7 +168,12 @@ def weights_of(
 
 
 def class_contributions(
-    memory: ModelState, row: Row, code: int, places: dict[Any, Columns], linear: Array
+    memory: ModelState,
+    row: Row,
+    code: int,
+    places: dict[Any, Columns],
+    linear: Array,
+    held: Array,
 ) -> tuple[dict[Any, float], float]:
     """Return what each feature adds to a class's score, and the score without any of them.
 
@@ -186,7 +191,9 @@ def class_contributions(
     places
         Where among the row's values each feature is.
     linear
-        What each value adds by the members' own accounts.
+        What each value adds by the accounts of members that are asked again.
+    held
+        What each value adds by the accounts of members that are not asked again.
 
     """
     if not any(member.attributes for member in memory.members):
@@ -195,6 +202,8 @@ def class_contributions(
     strongest = sorted(places, key=lambda feature: -abs(added[feature]))[: most_tried(memory)]
     found = _class_losses(memory, row, code, [places[feature] for feature in strongest])
     added.update(zip(strongest, found.each.tolist(), strict=True))
+    for feature, where in places.items():
+        added[feature] += float(held[where].sum())
     return added, found.reference
 
 
@@ -202,7 +211,7 @@ def _class_losses(memory: ModelState, row: Row, code: int, tried: Sequence[Colum
     """Return what a class's score loses, of the members that can tell it by features."""
     telling = np.concatenate(
         [
-            np.full(int(plan[at.MEMBER_ROW.experts]), member.attributes)
+            np.full(int(plan[at.MEMBER_ROW.experts]), member.attributes and not member.accounts)
             for plan, member in zip(memory.plan[1:], memory.members, strict=True)
         ]
     )

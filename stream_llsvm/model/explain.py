@@ -59,6 +59,9 @@ class Explanation:
         are all at their means. The other part, ``bias - reference``, is what features do together:
         below 0 where they tell only side by side and each would lose the whole, above it where
         they say the same and none would lose much.
+    contexts
+        The contexts that add most to the score or take most away, the strongest first: what fields
+        of the record say together, and which labels came with it.
 
     """
 
@@ -71,6 +74,34 @@ class Explanation:
     voters: list[Voter] = field(default_factory=list)
     members: dict[str, float] = field(default_factory=dict)
     reference: float = 0.0
+    contexts: list[Context] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What some fields of a record say together, and which labels came with it.
+
+    Attributes
+    ----------
+    values
+        What each of the fields says: a name, a word, a whole number, ``"10 to 12.5"`` (the eighth
+        of its scale in which a number lies), or None where the value is missing.
+    counts
+        How many records of each label came with it; of the last 200, about, if there were more.
+    contribution
+        What it adds to the score.
+
+    """
+
+    values: dict[Any, Any]
+    counts: dict[Any, int]
+    contribution: float
+
+    def __str__(self) -> str:
+        """Return it in one line: ``country=DE, device=web: 31 of 40 fraud``."""
+        said = ", ".join(f"{name}={value}" for name, value in self.values.items())
+        label = max(self.counts, key=self.counts.__getitem__)
+        return f"{said}: {self.counts[label]} of {sum(self.counts.values())} {label}"
 
 
 @dataclass(frozen=True)
@@ -138,12 +169,16 @@ def mixed(memory: ModelState, experts: Array, strength: Array) -> Array:
 class Taken(NamedTuple):
     """A class's score for the last record, taken apart; arrays are one number a feature.
 
-    ``linear`` is what features add by each member's own account, the others as they are.
+    ``linear`` is what features add by the accounts of members that are asked again without them,
+    ``held`` by those of members whose account is the last word; ``usual`` is what these say of any
+    record.
     """
 
     score: float
     memory: float
     linear: Array
+    held: Array
+    usual: float
     slopes: Array
     members: dict[str, float]
 
@@ -152,10 +187,10 @@ def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
     """Explain the class's score for the record that the last call scored; z are its features."""
     model = memory.views(0)
     scores = model["scores"][0, 0].astype(np.float64)
-    strength = _strength(memory, scores)
+    strength = strength_of(memory, scores)
     trust, normal = model["mixer"][TRUST], model["normal"][:, code]
-    linear, slopes = np.zeros(len(z)), np.zeros(len(z))
-    voted = 0.0
+    linear, held, slopes = np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
+    voted = usual = 0.0
     by_member: dict[str, float] = {}
     for i, member in enumerate(memory.members):
         own = memory.experts_of(i)
@@ -167,12 +202,17 @@ def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
         if parts is None:
             voted += part
             continue
-        linear += mixed(memory, parts.of_features, strength[own])[code]
+        added = mixed(memory, parts.of_features, strength[own])[code]
+        if member.accounts:
+            held += added
+            usual += float(mixed(memory, parts.rest, strength[own])[code])
+        else:
+            linear += added
         slopes += mixed(memory, parts.slopes, strength[own])[code]
-    return Taken(float(trust @ normal), voted, linear, slopes, by_member)
+    return Taken(float(trust @ normal), voted, linear, held, usual, slopes, by_member)
 
 
-def _strength(memory: ModelState, scores: Array) -> Array:
+def strength_of(memory: ModelState, scores: Array) -> Array:
     """Return what the mixer multiplies each expert's score of each class with."""
     model = memory.views(0)
     rms = rms_of(model["mixer"])

@@ -12,6 +12,7 @@ import numpy as np
 from stream_llsvm.members.base import Member
 from stream_llsvm.model.file import ModelFileError, write
 from stream_llsvm.model.foretold import Foretold
+from stream_llsvm.model.pages import PAGE, fill, fit, pages_of
 from stream_llsvm.model.room import BoundedModel
 from stream_llsvm.model.state import UNBOUNDED, ModelState
 from stream_llsvm.options import flag, whole
@@ -165,7 +166,9 @@ class GrowingModel(BoundedModel):
         write(path, self._payload())
 
     def _payload(self) -> dict[str, object]:
+        """Return what a file holds; nothing in it changes any more."""
         memory = self._state
+        state, pages = (None, None) if memory is None else pages_of(memory.state)
         return {
             "version": __version__,
             "class": type(self).__name__,
@@ -173,7 +176,8 @@ class GrowingModel(BoundedModel):
             "features": self._features.saved,
             "labels": self._labels.labels,
             "width": 0 if memory is None else memory.width,
-            "state": None if memory is None else memory.state.view(np.uint8),
+            "state": state,
+            "pages": pages,
             "foretold": None if memory is None else memory.foretold()._asdict(),
         }
 
@@ -190,9 +194,13 @@ class GrowingModel(BoundedModel):
             if not len(features) <= width <= 2 * len(features) + _MOST_ROOM:
                 raise ModelFileError("the model file's width does not fit its features")
             memory = self._laid_out(width, len(labels))
-            if state.dtype != np.uint8 or state.shape != (8 * memory.n_words,):
+            pages = payload.get("pages")
+            if pages is None:  # as older versions wrote it, and whole
+                pages = np.packbits(np.ones(-(-memory.n_words // PAGE), dtype=np.bool_))
+            if not fit(memory.n_words, state, pages):
                 raise ModelFileError("the model file's state does not fit its options")
-            memory.allocate(np.frombuffer(state.tobytes()))
+            memory.allocate()
+            fill(memory.state, state, pages)
             memory.go_live()
             if not memory.sound():
                 raise ModelFileError("the model file's state holds impossible values")

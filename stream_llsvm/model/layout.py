@@ -69,11 +69,13 @@ def laid_out(
     width, columns = shape
     chunk = min(_LONGEST_CHUNK, max(1, _CHUNK_FLOATS // max(1, width)))
     experts = [member.experts(*shape) for member in members]
+    counted = sum(n for n, m in zip(experts, members, strict=True) if not m.comes_on_top)
     model = {
         "width": width,
         "classes": n_classes,
         "columns": columns,
         "all_experts": sum(experts),
+        "counted_experts": counted,
         "all_members": len(members),
         "chunk": chunk,
         "chunk_ends": chunk + 1,

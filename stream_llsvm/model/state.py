@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.dispatch import address_of, number_of
-from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, POWER, TRUST
+from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, ON_TOP, ON_TOP_SIZE, POWER, TRUST
 from stream_llsvm.kernels.run import SEEN, run
 from stream_llsvm.kernels.scaling import BORN
 from stream_llsvm.members.base import Member, Shape
@@ -123,11 +123,16 @@ class ModelState:
         self.allocate()
         mixer = self.views(0)["mixer"]
         if mixer.size > 0:
-            mixer[TRUST] = FIRST_TRUST / mixer.shape[1]
+            counted = int(self.plan[0, at.MODEL_ROW.counted_experts])
+            mixer[TRUST] = FIRST_TRUST / max(1, counted)
             mixer[POWER] = 1
-            for i in range(len(self.members)):
+            for i, member in enumerate(self.members):
                 own = self.experts_of(i)
                 mixer[ALONE, own] = FIRST_TRUST / max(1, own.stop - own.start)
+                if member.comes_on_top:
+                    share = min(1.0, ON_TOP / max(1, counted))
+                    mixer[POWER, own] = ON_TOP_SIZE**2
+                    mixer[TRUST, own], mixer[ALONE, own] = share * ON_TOP_SIZE, ON_TOP_SIZE
         self.views(0)["members"][AWAKE] = 1
         odds = np.linspace(0.0, WIDEST, BINS)
         others = max(1, self.n_classes - 1)

@@ -41,6 +41,7 @@ __all__ = [
     "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
+    "ContextsClassifier",
     "FernsClassifier",
     "L3SVMClassifier",
     "LCCClassifier",
@@ -64,6 +65,8 @@ if TYPE_CHECKING:
     class CSVMClassifier(StreamClassifier): ...
 
     class CommitteeClassifier(StreamClassifier): ...
+
+    class ContextsClassifier(StreamClassifier): ...
 
     class FernsClassifier(StreamClassifier): ...
 

@@ -17,6 +17,7 @@ from tests.oracle import Oracle
 from tests.oracle_compare import (
     ADDITIVE,
     COMMITTEES,
+    CONTEXTS,
     FERNS,
     MEMORIES,
     PRIORS,
@@ -32,7 +33,15 @@ from tests.oracle_parts import Array
 
 Members = Member | tuple[Member, ...]
 
-NEW: dict[str, Members] = {**ADDITIVE, **MEMORIES, **FERNS, **PRIORS, **WAVES, **COMMITTEES}
+NEW: dict[str, Members] = {
+    **ADDITIVE,
+    **MEMORIES,
+    **FERNS,
+    **PRIORS,
+    **WAVES,
+    **CONTEXTS,
+    **COMMITTEES,
+}
 
 
 def _step_by_step(

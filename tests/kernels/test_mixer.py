@@ -93,7 +93,7 @@ def test_the_step_follows_the_log_likelihoods_gradient(columns: int) -> None:
     _, z, squares, proba = _mix(mixer, scores, classes)
     after = mixer.copy()
     after[EFFORT] = 0.7
-    learn_mix(after, 9.0, z, squares, proba, label, 1.5)
+    learn_mix(after, 9.0, z, squares, proba, label, 1.5, len(z))
     effort = FADE * 0.7 + gradient**2
     np.testing.assert_allclose(after[EFFORT], effort, rtol=1e-4)
     rate = min(LARGEST_RATE, RATE / 4) * np.sqrt(classes / 2)
@@ -107,7 +107,7 @@ def test_who_says_nothing_is_left_as_it_was() -> None:
     mixer = _mixer(2)
     _, z, squares, proba = _mix(mixer, np.array([[0.0], [1.0]]), 2)
     before = mixer.copy()
-    learn_mix(mixer, 3.0, z, squares, proba, 1, 1.0)
+    learn_mix(mixer, 3.0, z, squares, proba, 1, 1.0, len(z))
     assert np.array_equal(mixer[:, 0], before[:, 0])
     assert not np.array_equal(mixer[:, 1], before[:, 1])
 
@@ -117,7 +117,7 @@ def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
     mixer[TRUST], mixer[POWER] = FIRST_TRUST, 1
     for label in (0, 1, 1, 0):
         _, z, squares, proba = _mix(mixer, np.array([[2.0]]), 2)
-        learn_mix(mixer, 1.0, z, squares, proba, label, 1e6)
+        learn_mix(mixer, 1.0, z, squares, proba, label, 1e6, len(z))
         assert np.abs(mixer[TRUST]).max() <= LARGEST_TRUST
 
 
@@ -129,6 +129,6 @@ def test_an_expert_that_knows_gains_the_trust_that_a_guesser_loses() -> None:
         label = int(rng.integers(2))
         scores = np.array([[2.0 * label - 1], [rng.normal()]])
         _, z, squares, proba = _mix(mixer, scores, 2)
-        learn_mix(mixer, i + 1.0, z, squares, proba, label, 1.0)
+        learn_mix(mixer, i + 1.0, z, squares, proba, label, 1.0, len(z))
     assert mixer[TRUST, 0] > 4
     assert abs(mixer[TRUST, 1]) < 0.7

@@ -11,6 +11,7 @@ from stream_llsvm import (
     AdditiveSVMClassifier,
     BudgetedPegasosClassifier,
     CommitteeClassifier,
+    ContextsClassifier,
     CSVMClassifier,
     FernsClassifier,
     L3SVMClassifier,
@@ -39,6 +40,7 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     CSVMClassifier: {"n_clusters": 12},
     AdditiveSVMClassifier: {"n_knots": 5},
     MemoryClassifier: {"window": 70},
+    ContextsClassifier: {"n_cells": 1_024},
     FernsClassifier: {"n_ferns": 8, "depth": 4},
     LocalSVMClassifier: {"window": 70},
     L3SVMClassifier: {"n_clusters": 5},
@@ -53,6 +55,7 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
             "prior:9",
             "waves:8",
             "ferns:8",
+            "contexts:1024",
         )
     },
 }

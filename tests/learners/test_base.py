@@ -12,6 +12,7 @@ import pytest
 from stream_llsvm import (
     BudgetedPegasosClassifier,
     CommitteeClassifier,
+    ContextsClassifier,
     LCCClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
@@ -177,7 +178,8 @@ def test_letters_that_arrive_late(kind: type[LocalClassifier]) -> None:
         right.append(model.predict_one(x) == chr(97 + c))
         model.learn_one(x, chr(97 + c))
     assert set(model.classes) == {chr(97 + c) for c in range(26)}
-    assert np.mean(right[-1_000:]) > (0.7 if kind is PegasosClassifier else 0.9)
+    least = {PegasosClassifier: 0.7, ContextsClassifier: 0.85}.get(kind, 0.9)
+    assert np.mean(right[-1_000:]) > least
     assert sound(model)
 
 

@@ -68,7 +68,7 @@ def test_trust_is_learned_from_the_scores_of_the_prediction(
     fresh = views(model)["scores"][0, 0].astype(float)
     assert not np.allclose(fresh, foretold, atol=1e-3), "the model has not learned meanwhile"
 
-    oracle = Mixer(foretold.shape[0], classes)
+    oracle = Mixer(foretold.shape[0], classes, on_top=int(kind is CommitteeClassifier))
     oracle.trust, oracle.power, oracle.effort = before["mixer"][[TRUST, POWER, EFFORT]]
     oracle.mixed = int(before["counters"][MIXED])
     oracle.learn(oracle.mix(foretold), model.classes.index(labels[0]), 1.0)

@@ -17,6 +17,9 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.additive import kernel as additive
 from stream_llsvm.members.anchors.state import MASS, SEEN, SHARPNESS, STEPS, VISITS
+from stream_llsvm.members.contexts import state as contexts
+from stream_llsvm.members.contexts.table import COUNT as CAME
+from stream_llsvm.members.contexts.table import SHARES
 from stream_llsvm.members.ferns import kernel as ferns
 from stream_llsvm.members.neighbours import kernel as memory
 from stream_llsvm.members.waves import kernel as waves
@@ -29,7 +32,7 @@ def changed(model: LocalClassifier, row: int, section: str, where: Any, value: f
     kept = model._state.state.copy()
     model._state.views(row)[section][where] = value
     payload = dict(model._payload())
-    payload["state"] = model._state.state.view(np.uint8).copy()
+    payload["state"], payload["pages"] = model._state.state.view(np.uint8).copy(), None
     model._state.state[:] = kept
     return payload
 
@@ -57,8 +60,8 @@ def test_what_is_impossible_is_refused(change: tuple[int, str, Any, float]) -> N
 
 
 #: The rows of the plan of a small committee: anchors:1, anchors:8, additive:5, memory:70, prior:9,
-#: waves:8, ferns:8.
-ADDITIVE, MEMORY, PRIOR, WAVES, FERNS = 3, 4, 5, 6, 7
+#: waves:8, ferns:8, contexts:1024.
+ADDITIVE, MEMORY, PRIOR, WAVES, FERNS, CONTEXTS = 3, 4, 5, 6, 7, 8
 IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "additive: records learned below 0": (ADDITIVE, "running", additive.SEEN, -1.0),
     "additive: a mass below 0": (ADDITIVE, "mass", (0, 0), -1.0),
@@ -91,6 +94,28 @@ IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "ferns: born below 0": (FERNS, "facts", (ferns.BORN, 0), -1.0),
     "ferns: a mass below 0": (FERNS, "mass", (0, 0), -1.0),
     "ferns: nan in a threshold": (FERNS, "thresholds", (0, 0), np.nan),
+    "contexts: more fields than columns": (CONTEXTS, "running", contexts.N_FIELDS, 4),
+    "contexts: less than no fields": (CONTEXTS, "running", contexts.N_FIELDS, -1),
+    "contexts: more sets than there is room for": (CONTEXTS, "running", contexts.N_SETS, 129),
+    "contexts: fewer sets than fields": (CONTEXTS, "running", contexts.N_SETS, 2),
+    "contexts: a table beyond its end": (CONTEXTS, "running", contexts.USED, 2_048),
+    "contexts: a table of an odd size": (CONTEXTS, "running", contexts.USED, 1_000),
+    "contexts: a table of nothing": (CONTEXTS, "running", contexts.USED, 0),
+    "contexts: another number of cells": (CONTEXTS, "running", contexts.TAKEN, 1),
+    "contexts: half awake": (CONTEXTS, "running", contexts.AWAKE, 3),
+    "contexts: wider than wide": (CONTEXTS, "running", contexts.WIDE, 2),
+    "contexts: less than no records": (CONTEXTS, "running", contexts.SEEN, -1),
+    "contexts: a field beyond the last column": (CONTEXTS, "fields", 1, 3),
+    "contexts: a field below 0": (CONTEXTS, "fields", 127, -1),
+    "contexts: a place beyond the last field": (CONTEXTS, "slots", 0, 3),
+    "contexts: a set of a field that there is not": (CONTEXTS, "sets", (6, 4), 127),
+    "contexts: a set of a field below 0": (CONTEXTS, "sets", (0, 0), -1),
+    "contexts: a count without a cell": (CONTEXTS, "table", (7, CAME), 1.0),
+    "contexts: infinity in a cell": (CONTEXTS, "table", (7, SHARES), np.inf),
+    "contexts: an energy below 0": (CONTEXTS, "weights", (1, 0), -1.0),
+    "contexts: nan in a weight": (CONTEXTS, "weights", (0, 1), np.nan),
+    "contexts: trust below its least": (CONTEXTS, "trust", (0, 3), 0.0),
+    "contexts: more usual than all": (CONTEXTS, "usual", 0, 1.5),
 }
 
 

@@ -28,7 +28,7 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
     "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'pegasos', "
-    "'linear', 'prior', 'waves', with a size or without: got "
+    "'linear', 'prior', 'waves', 'contexts', with a size or without: got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
@@ -44,6 +44,10 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     "n_knots": ([*NO_WHOLE, 1, 1_026], "n_knots must be a whole number from 2 to 1,025"),
     "window": ([*NO_WHOLE, 0, 10**6 + 1], "window must be a whole number from 1 to 1,000,000"),
     "metric": (["", "euclid", 1, True, ["learned"]], "metric must be one of 'learned'"),
+    "n_cells": (
+        [*NO_WHOLE, 0, 1_023, 2**20 + 1],
+        "n_cells must be a whole number from 1,024 to 1,048,576",
+    ),
     "n_ferns": ([*NO_WHOLE, 0, 10_001], "n_ferns must be a whole number from 1 to 10,000"),
     "depth": ([*NO_WHOLE, 0, 17], "depth must be a whole number from 1 to 16"),
     "k": (["3", None, True, 0, 33, float("nan")], "k must be a number from 0.1 to 32"),
@@ -115,6 +119,7 @@ ALLOWED: dict[str, list[Any]] = {
     "n_knots": [2, 1_025],
     "window": [1, 10**6],
     "metric": ["learned", None],
+    "n_cells": [1_024, 5_000, 2**20],
     "n_ferns": [1, 10_000],
     "depth": [1, 16],
     "k": [0.1, 3, 32.0],

@@ -1,0 +1,1 @@
+"""Contexts: how often each class came with what fields say together."""
