@@ -6,7 +6,7 @@ stream can hold makes it raise. What a value may be is the same in every format:
 - A feature is a number, also one that is written as text, a time, a name, or words, value by value
   (see `Values`); None, NaN, nothing at all and what people write for it stand for a missing one.
   A field that cannot be read is missing too, and counted, or its record is rejected, as
-  ``on_bad_field`` says. With ``numeric=False`` values pass as they are, except for nested objects.
+  ``on_bad_field`` says. With ``numeric=False`` values pass as they are.
 - A label or a key is text, a whole number, a number or a boolean; a record may have none. Where
   all is text (CSV), what looks like a whole number is one (``7`` and ``-7``, not ``007``, ``7.0``
   or anything beyond 18 digits), the rest stays text, and nothing at all is None.

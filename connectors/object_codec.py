@@ -87,7 +87,7 @@ class ObjectCodec(Codec):
         label = fields.pop(self.label, None) if self.label is not None else None
         key = fields.pop(self.key, None) if self.key is not None else None
         selection, left_out = self.selection, 0
-        if dict in map(type, fields.values()):
+        if self.numeric and dict in map(type, fields.values()):
             kept = {n: v for n, v in fields.items() if n not in selection.ignore}
             whole, left_out = flattened(kept)
             if self.label is not None and label is None:

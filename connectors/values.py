@@ -87,8 +87,8 @@ class Values:
         with ``"reject"`` its record is rejected. A record is rejected in any case if nothing in it
         can be read.
     numeric
-        Whether values become what models of this package learn from. Otherwise other values than
-        numbers pass as they are, except for nested objects and what is missing.
+        Whether values become what models of this package learn from. Otherwise all pass as they
+        are, but for what is missing.
     fields
         What some fields are taken for: ``"name"``, ``"number"``, ``"time"`` or ``"text"``. Values
         of all others are taken one by one for what they look like.
@@ -254,8 +254,6 @@ class Values:
 
     def anything(self, name: str, value: object) -> Any:
         """Return a value as it is, None if it is missing. Raises Bad."""
-        if isinstance(value, dict):
-            raise Bad("nested value", shown(name, value))
         if isinstance(value, str):
             return None if self.is_missing(value) else value
         if value is None or isinstance(value, bool) or not isinstance(value, float | int):

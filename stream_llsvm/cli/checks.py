@@ -15,14 +15,19 @@ from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.registry import connector_of
 from stream_llsvm.connectors.selection import Selection
+from stream_llsvm.records.nested import flattened
 
 _DELIMITERS = ";\t|"
 
 
 def first_records(address: str, given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
-    """Return the first records as they are, labels and all; None if they cannot be looked at."""
+    """Return the first records, labels and all; None if they cannot be looked at.
+
+    Values are as they are, but for objects, whose fields are those of the record.
+    """
     try:
-        return connector_of(address).first_records(address, given)
+        records = connector_of(address).first_records(address, given)
+        return None if records is None else [flattened(record).record for record in records]
     except FileNotFoundError as error:
         path = str(error)
         folder = os.path.dirname(path) or "."

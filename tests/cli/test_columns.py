@@ -11,6 +11,8 @@ from tests.cli.support import refused, run, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=9", "--option", "n_neighbors=4"]
 
+SMALL_MODEL = '[model]\nclass = "llsvm"\nn_anchors = 9\nn_neighbors = 4\n'
+
 
 def shop(path: Path, n: int = 120) -> Path:
     path.write_text(
@@ -69,6 +71,28 @@ def test_changes_are_unwrapped(tmp_path: Path) -> None:
     assert shown.startswith("numbers   a\nnames     city (3)\n")
     assert "60 records, 2 classes, 1 delete" in " ".join(shown.split())
     assert "There are a, city, y" in refused(*given[:3], "z", *given[4:])
+
+
+def test_what_columns_are_in_a_pipeline_file(tmp_path: Path) -> None:
+    data, pipeline = shop(tmp_path / "shop.csv"), tmp_path / "p.toml"
+    text = f'[fields]\nuser = "nam"\nprice = 7\n[source]\nfrom = "{data}"\nlabel = "y"\n'
+    pipeline.write_text(text)
+    first, second = refused("run", pipeline).splitlines()
+    assert "p.toml:2: [fields] user: user must be one of 'name', 'number', 'time'" in first
+    assert "p.toml:3: [fields] price: price must be one of" in second
+    pipeline.write_text(text.replace('"nam"', '"number"').replace("7", '"name"') + SMALL_MODEL)
+    columns = told("run", pipeline, "--field", "user=name,id=ignore")["columns"]
+    assert (columns["user"]["kind"], columns["price"]["kind"]) == ("name", "name")
+    assert "id" not in columns  # what flags say goes before the file
+
+
+def test_a_model_of_names_predicts_a_file(tmp_path: Path) -> None:
+    data, saved = shop(tmp_path / "shop.csv", 300), tmp_path / "m.llsvm"
+    given = ["--label", "y", "--field", "id=ignore,note=text"]
+    assert told("run", "--from", data, *given, "--save", saved, *SMALL)["learned"] == 300
+    result = run("predict", saved, data, *given, "--to", tmp_path / "out.jsonl")
+    assert result.exit_code == 0 and "300 predicted, 0 rejected" in result.stderr
+    assert "does not have" not in result.stderr
 
 
 def test_a_run_asks_about_columns_once(tmp_path: Path) -> None:
