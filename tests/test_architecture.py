@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "version",
     },
     "dashboard": {"connectors", "engine", "learners", "model"},
-    "streams": {"connectors"},
+    "streams": {"connectors", "records"},
     "cli": {
         "connectors",
         "dashboard",

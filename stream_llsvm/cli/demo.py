@@ -44,9 +44,9 @@ def command(
         str,
         Option(
             metavar="NAME",
-            help="bananas (they move), sea, agrawal, led, rbf, hyperplane (river's, which drift), "
-            "segments, phishing, still-bananas (river's, over and over), or the path of a file, "
-            "once.",
+            help="bananas (they move), payments (with names and times), sea, agrawal, led, rbf, "
+            "hyperplane (river's, which drift), segments, phishing, still-bananas (river's, over "
+            "and over), or the path of a file, once.",
             autocompletion=completing(_streams),
         ),
     ] = "bananas",

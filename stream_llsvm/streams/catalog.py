@@ -1,4 +1,4 @@
-"""Streams by name: the moving bananas, and what comes with river without a download."""
+"""Streams by name: the moving bananas, payments, and what comes with river without a download."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from stream_llsvm.connectors.base import Source
 from stream_llsvm.streams.bananas import MovingBananas
 from stream_llsvm.streams.pairs import Pair, PairSource
+from stream_llsvm.streams.payments import payments
 
 _AGAIN = "over and over, so from the second round on it is no news"
 
@@ -25,6 +26,10 @@ class Stream(NamedTuple):
 
 def _bananas(seed: int, first: int, every: int) -> Source:
     return MovingBananas(seed, every, first)
+
+
+def _payments(seed: int, first: int, every: int) -> Source:
+    return PairSource("payments", lambda: payments(seed, first, every), loop=False)
 
 
 def _bundled(name: str, of_river: str) -> Callable[[int, int, int], Source]:
@@ -99,6 +104,7 @@ def _hyperplane(seed: int, first: int, every: int) -> Source:
 
 STREAMS: dict[str, Stream] = {
     "bananas": Stream("two bananas that drift, turn, and are thrown about", _bananas),
+    "payments": Stream("card payments: names, numbers, times, and a ring that moves on", _payments),
     "segments": Stream(
         f"river's ImageSegments: 2,310 records, {_AGAIN}", _bundled("segments", "ImageSegments")
     ),

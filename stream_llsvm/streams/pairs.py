@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Place, Position
+from stream_llsvm.records.values import read
 
 Pair = tuple[dict[Any, Any], Any]
 
@@ -68,7 +69,7 @@ class PairSource:
             labels=[label for _, label in taken],
             places=[Place(self.name, None, first + i + 1) for i in range(len(taken))],
             position=self.position,
-            records=[{str(name): value for name, value in x.items()} for x, _ in taken],
+            records=[{str(name): read(name, value) for name, value in x.items()} for x, _ in taken],
         )
 
     def close(self) -> None:
