@@ -174,9 +174,11 @@ def _append_field(
         at = _append(columns, values, at, layout[row + WEEKDAY], v)
     if kind == NAME:
         code = content_of(bits)
+        if layout[EXTENT] == ONES:
+            t = _place_of(layout, row, code)
+            return at if t < 0 else _append(columns, values, at, layout[t + 1], 1.0)
         for t in range(layout[row + FIRST], layout[row + END], 2):
-            if layout[t] == code or layout[EXTENT] == ZEROS:
-                at = _append(columns, values, at, layout[t + 1], 1.0 if layout[t] == code else 0.0)
+            at = _append(columns, values, at, layout[t + 1], 1.0 if layout[t] == code else 0.0)
     return at
 
 

@@ -157,8 +157,13 @@ class Expansion(ColumnSpace):
         texts: bool,
     ) -> tuple[Row, int]:
         codes, n = self._extent(layout, texts=texts), len(starts) - 1
-        sizes = np.array(layout.sizes, dtype=np.int64)
-        most = len(values) + (n * len(self) if codes[EXTENT] == ALL else int(sizes[fields].sum()))
+        if codes[EXTENT] == ALL:
+            most = len(values) + n * len(self)
+        elif n == 1:
+            most = len(values) + sum(layout.sizes)
+        else:
+            sizes = np.array(layout.sizes, dtype=np.int64)
+            most = len(values) + int(sizes[fields].sum())
         row = Row(np.empty(most), np.empty(most, dtype=np.int64), np.empty(n + 1, dtype=np.int64))
         lacking = expand_sparse(values, fields, starts, codes, *row)
         end = row.starts[n]

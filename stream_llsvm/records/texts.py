@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from itertools import islice
 from math import nan
 
 from stream_llsvm.records.times import time_in
@@ -126,12 +127,7 @@ def all_words(text: str) -> tuple[str, ...]:
     ('go',)
 
     """
-    words: dict[str, None] = {}
-    for found in _WORD.finditer(text.lower()):
-        words[found[0]] = None
-        if len(words) == MOST_WORDS:
-            break
-    return tuple(words)
+    return tuple(islice(dict.fromkeys(_WORD.findall(text.lower())), MOST_WORDS))
 
 
 class Name(str):
