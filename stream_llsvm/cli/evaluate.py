@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, Labels, chosen, short_names
+from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, chosen, short_names
 from stream_llsvm.cli.options import (
     DATA,
     FILE_COLUMNS,
@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from stream_llsvm.cli.build import Contents
+    from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.task import Task
 
 EXAMPLE = "stream-llsvm evaluate data.csv --label y --models committee,sapl --against logreg"
+_FIRST = 100  # records
 _NAIVE = ("majority", "nochange", "mean")
 
 
@@ -192,8 +194,9 @@ def _scored(
     from stream_llsvm.engine.progress import Progress as Scored
     from stream_llsvm.engine.scores import baselines, main_scores
 
-    _warm(entrant, contents.labels)
-    learner = Learner(entrant.make(contents.labels), values=label_values(options))
+    values = label_values(options)
+    _warm(Learner(entrant.make(contents.labels), values=values), options)
+    learner = Learner(entrant.make(contents.labels), values=values)
     scored = Scored(1_000, None, learner.task)
     seconds, done, refused, weighted = 0.0, 0, list[str](), False
     for read in batches(options, max_records):
@@ -224,15 +227,12 @@ def _scored(
     }
 
 
-def _warm(entrant: Entrant, labels: Labels) -> None:
-    """Let what is compiled be compiled, or loaded, before the clock runs."""
-    import numpy as np
+def _warm(learner: Learner, options: Mapping[str, Any]) -> None:
+    """Let what is compiled for records like the first be compiled, or loaded, before the clock."""
+    from stream_llsvm.cli.build import batches
 
-    from stream_llsvm.engine.learner import Learner
-
-    learner = Learner(entrant.make(labels))
-    some = sorted(labels, key=str)[:2]
-    learner.block(("a", "b"), np.eye(2)[: len(some)], some)
+    for batch in batches(options, _FIRST):
+        learner.take(learner.readable(batch))
 
 
 def _warn(contents: Contents) -> None:
