@@ -25,8 +25,9 @@ from stream_llsvm.connectors.flat.parse_text import (
     Texts,
     as_texts,
 )
-from stream_llsvm.kernels.boxes import FIRST_BOX
-from stream_llsvm.records.boxes import boxed_time, unboxed
+from stream_llsvm.kernels.boxes import FIRST_BOX, TIME
+from stream_llsvm.kernels.expand import epoch_moment
+from stream_llsvm.records.boxes import boxed, unboxed
 from stream_llsvm.records.texts import BLANKS, Read, all_words, as_name, from_text
 from stream_llsvm.records.times import time_in
 from stream_llsvm.records.values import read, show
@@ -46,9 +47,6 @@ LARGEST_WEIGHT = 1e6
 _TRUTH = {"true": 1.0, "false": 0.0}
 # Numbers with the other decimals, or with points between thousands.
 _POINTS = re.compile(r"[-+]?([0-9]*\.[0-9]*([eE][-+]?[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?)")
-# Seconds from 1970 to 2000 and to 2100, of a day; the first of January 1970 was a Thursday.
-_FIRST, _LAST, _DAY, _THURSDAY = 946_684_800, 4_102_444_800, 86_400, 3
-_UNITS = (1, 1_000, 1_000_000)
 _EXACT = 2.0**53
 _KNOWN = 2**14  # texts whose meaning is kept
 _LONG = 100  # longer texts are not
@@ -334,12 +332,9 @@ class Values:
 
 
 def epoch_time(value: float) -> float | None:
-    """Return seconds, or their thousandth or millionth parts, since 1970 as a time, boxed."""
-    for unit in _UNITS:
-        if _FIRST * unit <= value < _LAST * unit:
-            days, second = divmod(int(value // unit), _DAY)
-            return boxed_time((days + _THURSDAY) % 7, second)
-    return None
+    """Return seconds, or their thousandth parts and so on, since 1970 as a time, boxed."""
+    content = epoch_moment(value)
+    return None if content < 0 else boxed(TIME, content)
 
 
 def _boxed(value: float) -> bool:

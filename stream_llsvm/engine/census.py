@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.validation import MOST, counter, part, require
 from stream_llsvm.kernels.boxes import CONTENT, FIRST_BOX, KIND_BITS, KIND_SHIFT, NAME, TIME
+from stream_llsvm.kernels.expand import epoch_moment
 from stream_llsvm.records.boxes import name_code, unboxed
+from stream_llsvm.records.times import says_when
 
 #: What a value may be taken for; a text is one of three words or more, or a list.
 KINDS = ("number", "name", "time", "text", "missing")
@@ -114,7 +116,9 @@ class Census:
             if field is None:
                 continue
             numbers = int(np.count_nonzero(column == column))  # noqa: PLR0124  not NaN
-            field.counts[_NUMBER] += numbers
+            times = sum(epoch_moment(v) >= 0 for v in column.tolist()) if says_when(name) else 0
+            field.counts[_NUMBER] += numbers - times
+            field.counts[_TIME] += times
             if numbers == len(column):
                 continue
             bits = np.ascontiguousarray(column).view(np.int64)
@@ -141,7 +145,8 @@ class Census:
                 is_time = value is not None and unboxed(value)[0] == TIME
                 field.counts[_TIME if is_time else _MISSING] += 1
             else:
-                field.counts[_NUMBER] += 1
+                is_time = says_when(name) and epoch_moment(value) >= 0
+                field.counts[_TIME if is_time else _NUMBER] += 1
 
     def fields(self) -> dict[str, Taken]:
         """Return what each field was taken for."""

@@ -35,6 +35,15 @@ def test_each_kind_is_counted() -> None:
     assert [one.usual for one in found.values()] == ["number", "name", "time", "missing"]
 
 
+def test_seconds_since_1970_are_times_where_the_name_says_so() -> None:
+    row = b'{"ts": %d, "amount": 1700000000}'
+    rows = [row % (1_700_000_000 + i) for i in range(40)] + [row % 7]
+    for more in ([], [b'{"ts": null, "amount": ["a", "b"]}']):
+        found = counted(decoded(JsonCodec(), *rows, *more)).fields()
+        assert found["ts"].counts["time"] == 40 and found["ts"].counts["number"] == 1
+        assert found["amount"].counts["number"] == 41
+
+
 def test_a_batch_of_records_counts_the_same() -> None:
     """The words of one record keep its batch out of a matrix."""
     codec: Codec = JsonCodec()
