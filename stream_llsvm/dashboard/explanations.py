@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from stream_llsvm.dashboard.json_values import largest, number, pairs, text
 from stream_llsvm.dashboard.model_copy import replayed
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.model.anchor_table import answering
+from stream_llsvm.records.column_space import flat
 
 MOST = 8
 #: Of these so many may be wrong answers that are older than right ones which are left out.
@@ -127,11 +126,10 @@ def _answers(model: Any, one: Recent) -> bool:
     try:
         if one.sure is None:
             return math.isclose(model.predict_one(one.x), one.prediction, rel_tol=1e-6)
-        row = np.array([list(one.x.values())], dtype=np.float64).reshape(1, len(one.x))
-        proba, likeliest = model._proba_of(list(one.x), row, keep=False)
+        model._state.run_one(*model._features.encode(one.x), keep=False)
     except (ValueError, TypeError):
         return False
-    code = int(likeliest[0])
+    proba, code = model._state.one_proba, int(model._state.one_likeliest[0])
     same = bool(model.classes[code] == one.prediction)
     # Sure answers of different models are all near 1: how far from it tells them apart.
     doubt = math.isclose(1 - proba[0, code], 1 - one.sure, rel_tol=1e-4, abs_tol=1e-15)
@@ -140,6 +138,13 @@ def _answers(model: Any, one: Recent) -> bool:
 
 def _number_text(told: float) -> str:
     return format(told, ",.5g")
+
+
+def _value(value: object) -> float | str | None:
+    """Return a field's value for display: a number as one, None if it is missing."""
+    return (
+        number(value) if isinstance(value, int | float) else None if value is None else text(value)
+    )
 
 
 def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | None:
@@ -157,6 +162,7 @@ def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | N
         return None
     near = [] if member is None else answering(model._state, member)
     top, rest = largest(explanation.contributions, _PARTS)
+    x = flat(one.x)
     return {
         "record": one.record,
         "place": text(one.place),
@@ -183,5 +189,5 @@ def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | N
             }
             for voter in explanation.voters[:_VOTERS]
         ],
-        "values": pairs(top, one.x),
+        "values": [[text(name), _value(x.get(name))] for name in top],
     }

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from stream_llsvm import CommitteeClassifier, Engine, LocalSVMClassifier, SAPLClassifier
 from stream_llsvm.connectors import ListSource
+from stream_llsvm.connectors.base import Batch, Place
 from stream_llsvm.dashboard.explanations import Explanations, explained
 from stream_llsvm.dashboard.model_copy import restored
 from stream_llsvm.dashboard.model_view import ModelView
@@ -228,7 +229,7 @@ def test_what_was_refused_or_not_answered_is_left_out() -> None:
     run.learn(*quadrants(50))
     copy, taken = run.followed(*quadrants(6, 1))
     batch, answers, before = taken[0]
-    odd_x: list[Any] = [{0: "text"}, {0: 10**400}]
+    odd_x: list[Any] = [{0: b"text"}, {0: 10**400}]
     batch.records = [*odd_x, *(batch.records or [])]
     batch.labels[:0], batch.places = ["same", "same"], [*batch.places[:2], *batch.places]
     told = Answers(
@@ -252,3 +253,31 @@ def test_a_record_that_is_shown_is_kept_whole() -> None:
         one: Recent = next(one for one in run.recent if one.record == why["record"])
         assert kept.one.x == one.x and len(one.x) == 60
     assert whys.record(1) is None
+
+
+def test_records_with_names_are_explained_by_field() -> None:
+    model, whys = SAPLClassifier(n_anchors=12), Explanations()
+    records: list[dict[str, Any]] = [
+        {"country": "DE" if i % 2 else "SE", "amount": float(i % 7), "ts": "2026-11-19T12:00:00"}
+        for i in range(60)
+    ]
+    labels = ["same" if x["country"] == "DE" else "other" for x in records]
+    for x, label in zip(records[:50], labels[:50], strict=True):
+        model.learn_one(x, label)
+    copy = restored(payload_of(model))
+    told, sure = [], []
+    for x, label in zip(records[50:], labels[50:], strict=True):
+        proba = model.predict_proba_one(x)
+        told.append(max(proba, key=lambda one: proba[one]))
+        sure.append(max(proba.values()))
+        model.learn_one(x, label)
+    batch = Batch(
+        list(labels[50:]), [Place("a", None, i) for i in range(10)], {}, records=records[50:]
+    )
+    whys.replay(copy, [Taken(batch, Answers(told, np.array(sure), np.zeros(10), {}), 50)], member_0)
+    assert whys.look(0)
+    for why in whys.look(0):
+        sent: Any = sendable(why)
+        assert {name for name, _ in sent["contributions"]} == {"country", "amount", "ts"}
+        assert dict(sent["values"])["country"] in ("DE", "SE")
+        check_sum(sent)

@@ -31,10 +31,13 @@ export function tellWhy(box, why) {
       count(vote.age), short(vote.distance), percent(vote.share, 0)]));
 }
 
+/** A name as it is, a number in few digits. */
+const written = (value) => (typeof value === "string" ? value : short(value));
+
 function parts(node, why) {
   const values = new Map(why.values ?? []);
   const all = [...(why.contributions ?? [])].map(([name, part]) => ({
-    name, part, value: values.has(name) ? ` = ${short(values.get(name))}` : "" }));
+    name, part, value: values.has(name) ? ` = ${written(values.get(name))}` : "" }));
   if (why.rest) all.push({ name: "all other features", part: why.rest, own: true });
   if (why.memory) all.push({ name: "remembered records", part: why.memory, own: true });
   // Of a model that cannot share its score out among features all of it is the bias.
