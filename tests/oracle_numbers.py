@@ -116,4 +116,6 @@ def pushes(loss: str, rest: Array, epsilon: float) -> Array:
     beyond = np.maximum(np.abs(rest) - epsilon, 0)
     if loss == "epsilon_insensitive":
         return np.sign(rest) * (beyond > 0)
-    return np.asarray(2 * np.sign(rest) * beyond)
+    if loss == "squared_epsilon_insensitive":
+        return np.asarray(2 * np.sign(rest) * beyond)
+    raise KeyError(f"the oracle knows no loss {loss!r}")

@@ -28,7 +28,7 @@ from stream_llsvm.connectors.keys import (
     text,
     whole_number,
 )
-from stream_llsvm.connectors.registry import FIELDS, connectors, merged
+from stream_llsvm.connectors.registry import FIELDS, Connector, connectors, merged
 
 _FOREVER = 1e12
 
@@ -49,9 +49,21 @@ def _models() -> Iterable[str]:
 SECRET = Kind(secret)
 MODEL = Kind(text, metavar="MODEL", choices=_models)
 
-_EXAMPLES = ", ".join(one.example for scheme, one in connectors().items() if scheme != "file")
+
+def _examples(can: str) -> str:
+    """Return addresses of the systems, beside files, that fill in this method of a connector."""
+    able = (
+        one.example
+        for scheme, one in connectors().items()
+        if scheme != "file" and getattr(type(one), can) is not getattr(Connector, can)
+    )
+    return ", ".join(able)
+
+
 _READ = {
-    "from": Key(PLACES, "--from", f"A file (several: repeat), or {_EXAMPLES}.", needed=True),
+    "from": Key(
+        PLACES, "--from", f"A file (several: repeat), or {_examples('source')}.", needed=True
+    ),
     **merged(FIELDS, "source"),
 }
 
@@ -81,7 +93,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "to": Key(
             PLACE,
             "--to",
-            "Predictions: a .jsonl or .csv file, - or kafka://host:port/topic.",
+            f"Predictions: a .jsonl or .csv file, - or {_examples('sink')}.",
             needed=True,
         ),
         **merged({}, "sink"),

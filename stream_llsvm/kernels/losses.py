@@ -87,6 +87,12 @@ def margin_push(loss: int, margin: Real) -> Real:
 
 
 @kernel
+def is_of_numbers(loss: int) -> bool:
+    """Whether a loss is one of numbers: they stand behind those of classes."""
+    return loss >= EPSILON_INSENSITIVE
+
+
+@kernel
 def residual_loss(loss: int, rest: Real, epsilon: Real) -> float:
     """Return a loss of numbers, for the residual: what was to be predicted, less the score."""
     size = min(abs(rest), FARTHEST)
@@ -118,7 +124,7 @@ def residual_push(loss: int, rest: Real, epsilon: Real) -> float:
 
 @kernel
 def curvature_of(loss: int) -> float:
-    """How fast a push changes with the score, at most; 0 where no push is above one."""
+    """How fast a push changes with the score, at most, which bounds a step; 0 if it only jumps."""
     if loss in (SQUARED_HINGE, SQUARED_EPSILON_INSENSITIVE):
         return 2.0
     return 1.0 if loss in (SQUARED, HUBER) else 0.0

@@ -17,7 +17,6 @@ from scipy import sparse
 
 from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model
 from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS, LOSSES_OF_PEGASOS
-from stream_llsvm.learners.load import from_payload
 from stream_llsvm.model import file as model_file
 from tests.learners.support import records
 from tests.oracle_pegasos import pegasos
@@ -190,16 +189,13 @@ def test_bad_files_are_refused(kind: Any, tmp_path: Path) -> None:
         model_file.write(tmp_path / "model", payload | change)
         with pytest.raises(ModelFileError):
             load_model(tmp_path / "model")
-    if kind is PegasosRegressor:
-        with pytest.raises(ModelFileError, match=r"holds a PegasosRegressor.*not one of the"):
-            from_payload(payload)
 
 
 @BOTH
 @pytest.mark.parametrize(
     ("x", "message"),
     [
-        ({"f0": "red"}, "has the value 'red'"),
+        ({"f0": 1j}, "has the value 1j"),
         ({"f0": float("inf")}, "infinite"),
         ({float("nan"): 1.0}, "does not equal itself"),
     ],

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from stream_llsvm import LLSVMRegressor
+from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS
 from stream_llsvm.members.anchors.steps import WIDE
 from tests.oracle_numbers import NumbersOracle
 
 ANY: dict[str, dict[str, Any]] = {
-    "huber": {},
-    "squared": {"loss": "squared"},
-    "insensitive": {"loss": "epsilon_insensitive", "epsilon": 0.2},
-    "squared insensitive": {"loss": "squared_epsilon_insensitive", "epsilon": 0.2},
+    "usual": {},
+    **{loss: {"loss": loss, "epsilon": 0.2} for loss in LOSSES_OF_NUMBERS},
     "inverse distance": {"coding": "inverse_distance"},
     "one step": {"step_size": 0.5},
     "shrinking": {"l2": 0.02, "step_size": 0.5},

@@ -23,6 +23,7 @@ from stream_llsvm.kernels.losses import (
     FARTHEST,
     HINGE,
     curvature_of,
+    is_of_numbers,
     margin_loss,
     margin_push,
     residual_loss,
@@ -65,7 +66,7 @@ def learn(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) 
 @kernel
 def sign_of(loss: int, columns: int, c: int, y: Real) -> float:
     """Return what column c is to score: the number, or -1 and +1, each class against the rest."""
-    if loss >= EPSILON_INSENSITIVE:
+    if is_of_numbers(loss):
         return y
     return 1.0 if y == (c if columns > 1 else 1) else -1.0
 
@@ -88,7 +89,7 @@ def energy_of(z: Array) -> float:
 @kernel
 def push_of(loss: int, score: Real, y: Real, epsilon: Real) -> Real:
     """-d loss / d score. For classes y is -1 or +1, else the number to predict."""
-    if loss >= EPSILON_INSENSITIVE:
+    if is_of_numbers(loss):
         return residual_push(loss, y - score, epsilon)
     return y * margin_push(loss, y * score)
 
@@ -99,7 +100,7 @@ def note_loss(m: Any, y: Real) -> None:
     loss, head = m.loss, m.head
     if loss == HINGE:
         head[LOSS_AT_0] = 0.5  # |w| <= 1 / sqrt(l2), which is tighter than what 1 would give
-    elif loss < EPSILON_INSENSITIVE:
+    elif not is_of_numbers(loss):
         head[LOSS_AT_0] = margin_loss(loss, 0.0)
     else:
         told = residual_loss(loss, min(abs(y), FARTHEST), head[EPSILON])
