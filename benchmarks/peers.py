@@ -14,6 +14,7 @@ OURS = {
     "llsvm": "LLSVMClassifier",
     "lcc": "LCCClassifier",
     "committee": "CommitteeClassifier",
+    "contexts": "ContextsClassifier",
     "additive": "AdditiveSVMClassifier",
     "memory": "MemoryClassifier",
     "ferns": "FernsClassifier",
