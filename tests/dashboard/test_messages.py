@@ -207,7 +207,7 @@ def test_labels_that_come_later() -> None:
 
 def test_rejected_records_are_shown_with_their_place() -> None:
     records = rows(100)
-    records[3]["x"] = "not a number"
+    records[3]["x"] = b"not a number"
     with live(records, max_batch=50) as run:
         frame = settled(run, 100)
         assert frame["status"]["rejected"] == 1
