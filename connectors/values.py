@@ -28,7 +28,7 @@ from stream_llsvm.connectors.flat.parse_text import (
 from stream_llsvm.kernels.boxes import FIRST_BOX, TIME
 from stream_llsvm.kernels.expand import epoch_moment
 from stream_llsvm.records.boxes import boxed, unboxed
-from stream_llsvm.records.texts import BLANKS, Read, all_words, as_name, from_text
+from stream_llsvm.records.texts import BLANKS, TRUTH, Read, all_words, as_name, from_text
 from stream_llsvm.records.times import time_in
 from stream_llsvm.records.values import read, show
 
@@ -44,7 +44,6 @@ IGNORE = "ignore"
 #: More than this a record cannot count.
 LARGEST_WEIGHT = 1e6
 
-_TRUTH = {"true": 1.0, "false": 0.0}
 # Numbers with the other decimals, or with points between thousands.
 _POINTS = re.compile(r"[-+]?([0-9]*\.[0-9]*([eE][-+]?[0-9]+)?|[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?)")
 _EXACT = 2.0**53
@@ -128,7 +127,7 @@ class Values:
         #: Numbers that stand for a missing value.
         self.sentinels = frozenset(v for v in numbers.values() if v is not None and not isnan(v))
         words = [text for text, v in numbers.items() if v is None or isnan(v)]
-        self._words = _TRUTH | {text.strip().lower(): nan for text in words} | {"": nan}
+        self._words = TRUTH | {text.strip().lower(): nan for text in words} | {"": nan}
         #: The same for the compiled loops.
         self.texts: Texts = as_texts(decimal, self._words, sentinels=bool(self.sentinels))
         self._known: dict[str, Read] = {}

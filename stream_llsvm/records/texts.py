@@ -16,6 +16,8 @@ from stream_llsvm.records.times import time_in
 
 #: What people write where there is no value, in lower case.
 MISSING = frozenset({"", "?", "-", "na", "n/a", "nan", "null", "none"})
+#: What a file of text can write no other way, in lower case.
+TRUTH = {"true": 1.0, "false": 0.0}
 #: Only these are blanks: a reader of bytes must find them, too.
 BLANKS = " \t\n\r\v\f"
 #: So many blank-separated parts, and so many distinct words, make a text.
@@ -34,9 +36,9 @@ Read = float | str | tuple[str, ...]
 def from_text(text: str, missing: Collection[str] = MISSING) -> Read:
     """Return what a text is: a float, a tuple of words, or a name.
 
-    In this order: missing (NaN), a number (an infinite one is returned as it is), a time (a NaN
-    that holds it, see ``boxes.py``), a bag of distinct words in lower case, or else a name: the
-    text without blanks around it, every character of it.
+    In this order: missing (NaN), a number (an infinite one is returned as it is; true and false
+    are 1 and 0), a time (a NaN that holds it, see ``boxes.py``), a bag of distinct words in lower
+    case, or else a name: the text without blanks around it, every character of it.
 
     Parameters
     ----------
@@ -62,8 +64,11 @@ def from_text(text: str, missing: Collection[str] = MISSING) -> Read:
     number = number_in(text)
     if number is not None:
         return number
-    if text.lower() in missing:
+    small = text.lower()
+    if small in missing:
         return nan
+    if small in TRUTH:
+        return TRUTH[small]
     if "0" <= text[0] <= "9":
         time = time_in(text)
         if time is not None:

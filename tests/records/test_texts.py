@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stream_llsvm.kernels.boxes import TIME
 from stream_llsvm.records.boxes import time_of, unboxed
-from stream_llsvm.records.texts import BLANKS, MOST_WORDS, from_text
+from stream_llsvm.records.texts import BLANKS, MOST_WORDS, Name, as_name, from_text
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_time(text: str, hour: float, weekday: float) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "DE", "ice cream", "true", "yes", "u1242", "1_000", "12 kg", "2026-02-30", "2026-13-01",
+        "DE", "ice cream", "yes", "u1242", "1_000", "12 kg", "2026-02-30", "2026-13-01",
         "2026-11-19T24:00", "2026-11-19T13", "20261119", "١٢", "a, a, a", "a\u00a0b\u00a0c",
         "!!! ??? ...", "São Paulo", "\ud800", "0x10",
     ],
@@ -108,3 +108,8 @@ def test_any_text_is_something(text: str) -> None:
 @given(st.floats(allow_nan=False))
 def test_a_number_that_was_written_is_read(number: float) -> None:
     assert from_text(repr(number)) == number
+
+
+def test_true_and_false_are_numbers_in_any_case() -> None:
+    assert [from_text(text) for text in ("true", " FALSE ", "True")] == [1.0, 0.0, 1.0]
+    assert type(as_name("true")) is Name  # said to be one, it stays a name when it is read again
