@@ -53,6 +53,8 @@ class Seen:
     z: Array
     scores: Array
     mixed: Mixed
+    #: What the mixer's answer is together with what comes on top.
+    joint: Array
     best: int
     #: Each class's probability, calibrated.
     proba: Array
@@ -151,9 +153,10 @@ class Oracle:
         scores = np.concatenate(parts) if parts else np.zeros((0, self.columns))
         # Whether an expert says nothing at all is a matter of the last bit, too.
         mixed = self.mixer.mix(scores if told is None else told.scores)
-        best = int(np.argmax(mixed.proba)) if told is None else told.best
-        assert mixed.proba[best] > mixed.proba.max() - 1e-4, "another class is likelier"
-        return Seen(x, z, scores, mixed, best, self.calibration.answer(mixed.proba, best))
+        joint = self.mixer.join(mixed)
+        best = int(np.argmax(joint)) if told is None else told.best
+        assert joint[best] > joint.max() - 1e-4, "another class is likelier"
+        return Seen(x, z, scores, mixed, joint, best, self.calibration.answer(joint, best))
 
     def learn(self, seen: Seen, label: int, w: float = 1.0, told: Told | None = None) -> None:
         """Learn the record that was looked at last, which is of a known class."""
@@ -167,7 +170,8 @@ class Oracle:
             member.learn(label, w, scores[own])
         self._judge(seen.mixed, label)
         self.mixer.learn(seen.mixed, label, w)
-        self.calibration.learn(seen.mixed.proba, seen.best, label, w)
+        self.mixer.learn_join(seen.mixed, seen.joint, label, w)
+        self.calibration.learn(seen.joint, seen.best, label, w)
 
     def _share(self, member: MemberOracle) -> None:
         """Let the ferns know what the memory has found out, and when to draw anew."""

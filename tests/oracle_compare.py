@@ -258,6 +258,7 @@ def synced(oracle: Oracle, kernels: Kernels) -> None:
         model["mixer"][row].copy()
         for row in (mixing.TRUST, mixing.POWER, mixing.EFFORT, mixing.ALONE, mixing.ALONE_EFFORT)
     )
+    (mixer.all, mixer.over), mixer.join_effort = model["joined"].copy()
     oracle.taught = int(model["counters"][TAUGHT])
     oracle.calibration.right, oracle.calibration.count = model["calibration"].copy()
     for i, report in enumerate(oracle.reports):
@@ -301,6 +302,8 @@ def agree(kernels: Kernels, oracle: Oracle, tolerance: float) -> None:
     close(model["mixer"][mixing.POWER], oracle.mixer.power, tolerance, "power")
     close(model["mixer"][mixing.EFFORT], oracle.mixer.effort, tolerance, "effort")
     close(model["mixer"][mixing.ALONE], oracle.mixer.alone, tolerance, "trust if alone")
+    mixed = oracle.mixer
+    close(model["joined"], [[mixed.all, mixed.over], mixed.join_effort], tolerance, "joined")
     right, count = model["calibration"]
     close(right, oracle.calibration.right, tolerance, "calibration")
     close(count, oracle.calibration.count, tolerance, "records calibrated by")

@@ -46,6 +46,8 @@ class Mixer:
         self.power[counted:] = mixing.ON_TOP_SIZE**2
         self.alone, self.alone_effort = np.zeros(experts), np.zeros(experts)
         self.mixed = 0
+        #: How much all together count, and how much what comes on top.
+        self.all, self.over, self.join_effort = 1.0, 0.0, np.zeros(2)
 
     def mix(self, scores: Array) -> Mixed:
         """Centre, normalise, clip and add up (experts, columns)."""
@@ -73,6 +75,35 @@ class Mixer:
             self.trust[e] = np.clip(trust, -mixing.LARGEST_TRUST, mixing.LARGEST_TRUST)
             if e < self.counted:
                 self.power[e] += pace * (mixed.squares[e] - self.power[e])
+
+    def join(self, mixed: Mixed) -> Array:
+        """Return the joint answer: the mixer's, unless something on top speaks."""
+        if self.over == 0 or not self._speaks(mixed):
+            return mixed.proba
+        return softmax(self.all * np.log(mixed.proba) + self.over * self._height(mixed))
+
+    def learn_join(self, mixed: Mixed, joint: Array, label: int, w: float) -> None:
+        """Step both shares; the first time they only begin."""
+        if not self._speaks(mixed):
+            return
+        if self.over == 0:
+            self.all, self.over = 0.7, 0.3
+            return
+        truth = np.arange(self.classes) == label
+        for i, height in enumerate((np.log(mixed.proba), self._height(mixed))):
+            gradient = float((truth - joint) @ height)
+            self.join_effort[i] = 0.999 * self.join_effort[i] + gradient**2
+            step = w * 0.1 * gradient / np.sqrt(1 + self.join_effort[i])
+            if i == 0:
+                self.all = float(np.clip(self.all + step, 1e-3, 4))
+            else:
+                self.over = float(np.clip(self.over + step, 1e-3, 4))
+
+    def _speaks(self, mixed: Mixed) -> bool:
+        return self.counted > 0 and bool(mixed.squares[self.counted :].any())
+
+    def _height(self, mixed: Mixed) -> Array:
+        return np.asarray(mixing.ON_TOP_SIZE * mixed.normal[self.counted :].sum(axis=0))
 
     def _rate(self, experts: int) -> float:
         classes = max(2, self.classes)

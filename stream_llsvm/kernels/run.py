@@ -16,6 +16,7 @@ from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.chunk import Chunk
 from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
 from stream_llsvm.kernels.dispatch import ASLEEP, RUN, TOGETHER, call
+from stream_llsvm.kernels.joining import COLUMNS, ROWS, join, learn_join
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.mixer import (
     AWAKE,
@@ -53,7 +54,8 @@ FEWEST = 4
 SEEN, MIXED, TAUGHT, USUALLY_NAMED = range(4)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
 SLOWEST_NAMED = 0.001
-PENDING_ROW = 3  # of ``part``: the prediction kept for a late label; 0-2 are judge_members'
+# Of ``part``: the prediction kept for a late label, and the mixer's answer; 0-2 are judge_members'.
+PENDING_ROW, MIXED_ROW = 3, 4
 
 
 class SharedState(NamedTuple):
@@ -92,7 +94,7 @@ class SharedState(NamedTuple):
     #: Of one row: the experts' normalised scores, their squares, and sums over the experts.
     normal: Annotated[Array, scratch("f8", "all_experts", "classes")]
     squares: Annotated[Array, scratch("f8", "all_experts")]
-    part: Annotated[Array, scratch("f8", 4, "classes")]
+    part: Annotated[Array, scratch("f8", 5, "classes")]
     calibration: Annotated[Array, state("f8", 2, BINS)]
     #: Predictions that wait for their labels: of which record, and the experts' scores.
     foretold: Annotated[Array, scratch("i8", "n_foretold", ENTRY)]
@@ -108,6 +110,8 @@ class SharedState(NamedTuple):
     number_starts: Annotated[Array, scratch("i8", 2, "chunk_ends")]
     number_columns: Annotated[Array, scratch("i8", 2, ("chunk", "width"))]
     left_out: Annotated[Array, scratch("i8", 2, 1)]
+    #: How much the mixer's answer counts, and how much what comes on top of the others.
+    joined: Annotated[Array, state("f8", ROWS, COLUMNS)]
     #: Which features of dense rows have no settled scale yet, or no longer.
     young: Annotated[Array, scratch("i8", "width")]
 
@@ -303,7 +307,10 @@ def finish(
     for turn in range(turns):
         told = record.scores if turn == 0 else m.foretold_scores[place]
         mixed = p if turn == 0 else m.part[PENDING_ROW]
-        best = mix(m.mixer, told, m.normal, m.squares, mixed)
+        best = mix(m.mixer, told, m.normal, m.squares, m.part[MIXED_ROW])
+        counted, inner = m.counted_experts, m.part[MIXED_ROW]
+        joint = join(m.joined, m.normal, m.squares, counted, inner, mixed)
+        best = joint if joint >= 0 else best
         if turn == 0:
             likeliest = best
         last_turn = turn == turns - 1
@@ -311,7 +318,9 @@ def finish(
             if m.width >= MANY:
                 values = record.values[record.begin : record.end]
                 follow_named(m.counters, m.width, values)
-            learn_whom_to_trust(m, plan, mixed, label, importance)
+            learn_whom_to_trust(m, plan, inner, label, importance)
+            if m.learn_mixer == 1:
+                learn_join(m.joined, m.normal, m.squares, counted, inner, mixed, label, importance)
         lesson = label if teach and last_turn else -1
         calibrate(m.calibration, m.rising, mixed, best, lesson, importance)
     if place >= 0:

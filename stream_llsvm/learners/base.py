@@ -153,7 +153,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         memory = self._state
         assert memory is not None
         views = memory.views(0)
-        scores = views["mixer"][0] @ views["normal"]
+        scores = memory.trust @ views["normal"]
         return dict(zip(self._labels.labels, scores.tolist(), strict=True))
 
     def explain_one(self, x: Record, label: Hashable | None = None) -> Explanation:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.boxes import FIRST_BOX
-from stream_llsvm.kernels.mixer import AWAKE, TRUST, Z_CLIP, rms_of
+from stream_llsvm.kernels.mixer import AWAKE, Z_CLIP, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, MEAN
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.columns import HOURS, NameColumn, PartColumn
@@ -238,8 +238,7 @@ def _votes(memory: ModelState, n: int, code: int) -> Array:
         normal = scores[:, :, 0] * (code - 0.5) / rms
     else:
         normal = (scores[:, :, code] - scores.mean(axis=2)) / rms
-    trust: Array = model["mixer"][TRUST]
-    votes: Array = trust * np.clip(normal, -Z_CLIP, Z_CLIP)
+    votes: Array = memory.trust * np.clip(normal, -Z_CLIP, Z_CLIP)
     return votes
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, TRUST, WORTH, rms_of
+from stream_llsvm.kernels.mixer import AWAKE, OWN_ACCURACY, OWN_LOSS, WORTH, rms_of
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, INVERSE, Z_MOST, Z_STRAIGHT
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.columns import NameColumn, PartColumn, field_of, is_derived
@@ -188,7 +188,7 @@ def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
     model = memory.views(0)
     scores = model["scores"][0, 0].astype(np.float64)
     strength = strength_of(memory, scores)
-    trust, normal = model["mixer"][TRUST], model["normal"][:, code]
+    trust, normal = memory.trust, model["normal"][:, code]
     linear, held, slopes = np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
     voted = usual = 0.0
     by_member: dict[str, float] = {}
@@ -222,7 +222,7 @@ def strength_of(memory: ModelState, scores: Array) -> Array:
         unclipped = (scores - scores.mean(axis=1, keepdims=True)) / rms[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         clipped = np.where(unclipped == 0, 1.0, model["normal"] / unclipped)
-    return np.asarray((model["mixer"][TRUST] / rms)[:, None] * clipped)
+    return np.asarray((memory.trust / rms)[:, None] * clipped)
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ class MemberReport:
 def mixture_of(memory: ModelState) -> list[MemberReport]:
     """Report on each member."""
     model = memory.views(0)
-    trust, facts = model["mixer"][TRUST], model["members"]
+    trust, facts = memory.trust, model["members"]
     return [
         MemberReport(
             name=member.name,
@@ -312,7 +312,7 @@ def anchors_of(
     """List the anchors of the member of this number, in the user's units."""
     model, n = memory.views(0), len(names)
     own = memory.experts_of(which)
-    trust = (model["mixer"][TRUST] / rms_of(model["mixer"]))[own]
+    trust = (memory.trust / rms_of(model["mixer"]))[own]
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)
     centre, scale = units(memory, n)
     found = []

@@ -66,6 +66,7 @@ def _merge_mixer(views: Sequence[dict[str, Array]], share: Array, out: dict[str,
     by_lessons = by_weight(parts, [float(own["counters"][MIXED]) for own in views])
     out["counters"][:] = np.round(mean_of(share, [own["counters"] for own in views]))
     out["mixer"][:] = mean_of(by_lessons, [own["mixer"] for own in views])
+    out["joined"][:] = mean_of(by_lessons, [own["joined"] for own in views])
     facts = [own["members"] for own in views]
     out["members"][:] = mean_of(by_lessons, facts)
     # A member that works anywhere works; the rest is a matter of the next decision.

@@ -29,6 +29,7 @@ def is_sound(model: Mapping[str, NDArray[Any]]) -> bool:
         model["counters"],
         model["statistics"][:, NEVER_NEGATIVE],
         model["mixer"][[POWER, EFFORT, ALONE_EFFORT]],
+        model["joined"],
         model["members"][[OWN_LOSS, OWN_ACCURACY, JUDGED, SINCE]],
     )
     right, count = model["calibration"]

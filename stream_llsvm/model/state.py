@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.dispatch import address_of, number_of
+from stream_llsvm.kernels.joining import ALL, OVER, SHARE
 from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, ON_TOP, ON_TOP_SIZE, POWER, TRUST
 from stream_llsvm.kernels.run import SEEN, run
 from stream_llsvm.kernels.scaling import BORN
@@ -134,6 +135,7 @@ class ModelState:
                     mixer[POWER, own] = ON_TOP_SIZE**2
                     mixer[TRUST, own], mixer[ALONE, own] = share * ON_TOP_SIZE, ON_TOP_SIZE
         self.views(0)["members"][AWAKE] = 1
+        self.views(0)["joined"][SHARE, ALL] = 1
         odds = np.linspace(0.0, WIDEST, BINS)
         others = max(1, self.n_classes - 1)
         self.views(0)["calibration"][:] = 1 / (1 + others * np.exp(-odds)), np.full(BINS, PRIOR)
@@ -164,6 +166,7 @@ class ModelState:
         kept = list(self._kept_experts(new))
         after["mixer"][:] = before["mixer"][:, kept]
         after["members"][:] = before["members"]
+        after["joined"][:] = before["joined"]
         # Predictions of experts that are gone cannot teach the mixer any more.
         if self.shape[1] == new.shape[1] and kept == list(range(before["mixer"].shape[1])):
             new.recall(self.foretold())
@@ -292,6 +295,17 @@ class ModelState:
         Raises ValueError if they cannot be what `foretold` gave (they may come from a file).
         """
         put_waiting(self.views(0), foretold)
+
+    @property
+    def trust(self) -> NDArray[np.float64]:
+        """What each expert's normalised score of the last record is multiplied with in the end."""
+        model, counted = self.views(0), int(self.plan[0, at.MODEL_ROW.counted_experts])
+        trust: NDArray[np.float64] = model["mixer"][TRUST].copy()
+        over = model["joined"][SHARE, OVER]
+        if over > 0 and counted > 0 and model["squares"][counted:].any():
+            trust *= model["joined"][SHARE, ALL]
+            trust[counted:] += over * ON_TOP_SIZE
+        return trust
 
     def experts_of(self, member: int) -> slice:
         """Return where the experts of a member stand among all."""

@@ -44,6 +44,7 @@ IMPOSSIBLE: dict[str, tuple[int, str, Any, float]] = {
     "records seen below 0": (0, "counters", 0, -1.0),
     "a mean square below 0": (0, "mixer", (POWER, 0), -1.0),
     "a sum of squares below 0": (0, "mixer", (EFFORT, 0), -1e30),
+    "a share below 0": (0, "joined", (0, 1), -1.0),
     "records learned below 0": (1, "running", SEEN, -1.0),
     "visits below 0": (1, "facts", (VISITS, 0), -1.0),
     "a mass below 0": (1, "facts", (MASS, 0), -1.0),

@@ -438,7 +438,7 @@ def test_alone_the_contributions_are_shapley_values() -> None:
     (member,) = model._state.members
     asked = member.asked(own)
     # The score of a class is half the difference, times what the mixer makes of it.
-    factor = views["mixer"][0, 0] / np.sqrt(views["mixer"][1, 0]) / 2
+    factor = model._state.trust[0] / np.sqrt(views["mixer"][1, 0]) / 2
     for field in range(5):
         part = sum(
             float(one.votes[0]) / len(one.parts)
