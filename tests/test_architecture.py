@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "transformers",
         "version",
     },
-    "dashboard": {"connectors", "engine", "learners", "model", "records"},
+    "dashboard": {"connectors", "engine", "kernels", "learners", "model", "records"},
     "streams": {"connectors", "records"},
     "cli": {
         "connectors",

@@ -14,6 +14,10 @@ from stream_llsvm.engine.task import REGRESSION, task_of
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.pipeline import is_own
 from stream_llsvm.model.feature_warnings import unknown_features, without_warnings
+from stream_llsvm.records.column_space import flat
+from stream_llsvm.records.nested import flattened
+from stream_llsvm.records.readable import is_missing, readable
+from stream_llsvm.records.values import read
 
 RECORDS = 1_000
 _FEATURES = 100_000
@@ -60,9 +64,7 @@ def explain(copies: ModelCopies, asked: Any, drawn: str | None) -> dict[str, Any
 def whole(kept: Kept) -> dict[str, Any]:
     """Return all of a record that is shown, to the last bit; what added most comes first."""
     most = {name: i for i, (name, _) in enumerate(kept.why["contributions"])}
-    values = [
-        [_sent(name), None if value is None else float(value)] for name, value in kept.one.x.items()
-    ]
+    values = [[_sent(name), _value(value)] for name, value in flat(kept.one.x).items()]
     values.sort(key=lambda pair: most.get(text(pair[0]), len(most)))
     return {"record": kept.one.record, "values": values}
 
@@ -70,6 +72,18 @@ def whole(kept: Kept) -> dict[str, Any]:
 def _sent(name: object) -> str:
     """Return a feature's name as it can be sent, whole, and asked about again."""
     return text(name, len(name)) if isinstance(name, str) else text(name)
+
+
+def _value(value: Any) -> Any:
+    """Return a value as it can be sent and asked about again: a number, a text, or words."""
+    if isinstance(value, str):
+        return text(value, len(value))
+    if isinstance(value, list | tuple):
+        return [text(word, len(word)) for word in map(str, value)]
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return text(value)
 
 
 def member_of(model: LocalClassifier, name: str | None) -> int | None:
@@ -127,22 +141,22 @@ def _only(asked: Any, *known: str) -> dict[str, Any]:
     return asked
 
 
-def checked(record: Any, where: str = "") -> dict[str, float]:
-    """Return a record without what is missing in it."""
+def checked(record: Any, where: str = "") -> dict[str, Any]:
+    """Return a record as a source hands it out, without what is missing in it."""
     if not isinstance(record, dict):
-        raise WrongQuestionError(f"{where}a record must be an object of numbers by feature")
+        raise WrongQuestionError(f"{where}a record must be an object of values by feature")
     if len(record) > _FEATURES:
         raise WrongQuestionError(f"{where}more than {_FEATURES:,} features")
     values = {}
-    for name, value in record.items():
-        if value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise WrongQuestionError(f"{where}{text(name)} must be a number, or null if missing")
-        number = float(value)
-        if not math.isfinite(number):
-            raise WrongQuestionError(f"{where}{text(name)} must be finite")
-        values[name] = number
+    for name, value in flattened(record).record.items():
+        try:
+            said = read(name, value)
+        except ValueError as error:
+            raise WrongQuestionError(where + text(" ".join(str(error).split()))) from None
+        if isinstance(said, float):
+            said = readable(said, {})
+        if not is_missing(said):
+            values[name] = said
     return values
 
 

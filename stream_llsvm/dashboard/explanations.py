@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from stream_llsvm.dashboard.json_values import largest, number, pairs, text
+from stream_llsvm.dashboard.json_values import WEEKDAYS, largest, number, pairs, shown, text
 from stream_llsvm.dashboard.model_copy import replayed
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.model.anchor_table import answering
+from stream_llsvm.model.explain import Context
 from stream_llsvm.records.column_space import flat
 
 MOST = 8
 #: Of these so many may be wrong answers that are older than right ones which are left out.
 _WRONG = 4
-#: Contributions and voters that are listed.
-_PARTS, _VOTERS = 12, 20
+#: Contributions, contexts and voters that are listed.
+_PARTS, _CONTEXTS, _VOTERS = 12, 6, 20
+_HOUR = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]\d+)?")
 #: Seconds of work that one look may do on them; a right and a wrong answer are explained in any
 #: case.
 _TIME = 0.003
@@ -126,25 +129,20 @@ def _answers(model: Any, one: Recent) -> bool:
     try:
         if one.sure is None:
             return math.isclose(model.predict_one(one.x), one.prediction, rel_tol=1e-6)
-        model._state.run_one(*model._features.encode(one.x), keep=False)
+        memory = model._state
+        memory.run_one(*model._features.encode(one.x), keep=False)
     except (ValueError, TypeError):
         return False
-    proba, code = model._state.one_proba, int(model._state.one_likeliest[0])
+    code = int(memory.one_likeliest[0])
+    sure = float(memory.one_proba[0, code])
     same = bool(model.classes[code] == one.prediction)
     # Sure answers of different models are all near 1: how far from it tells them apart.
-    doubt = math.isclose(1 - proba[0, code], 1 - one.sure, rel_tol=1e-4, abs_tol=1e-15)
-    return same and doubt and math.isclose(proba[0, code], one.sure, rel_tol=1e-6)
+    doubt = math.isclose(1 - sure, 1 - one.sure, rel_tol=1e-4, abs_tol=1e-15)
+    return same and doubt and math.isclose(sure, one.sure, rel_tol=1e-6)
 
 
 def _number_text(told: float) -> str:
     return format(told, ",.5g")
-
-
-def _value(value: object) -> float | str | None:
-    """Return a field's value for display: a number as one, None if it is missing."""
-    return (
-        number(value) if isinstance(value, int | float) else None if value is None else text(value)
-    )
 
 
 def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | None:
@@ -152,7 +150,7 @@ def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | N
 
     Without a prediction the likeliest label is explained.
     """
-    shown = text if one.sure is not None else _number_text
+    told = text if one.sure is not None else _number_text
     try:
         if one.sure is None:
             explanation = model.explain_one(one.x)
@@ -166,8 +164,8 @@ def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | N
     return {
         "record": one.record,
         "place": text(one.place),
-        "label": shown(explanation.score if one.sure is None else explanation.label),
-        "truth": None if one.label is None else shown(one.label),
+        "label": told(explanation.score if one.sure is None else explanation.label),
+        "truth": None if one.label is None else told(one.label),
         "sure": None if one.sure is None else number(one.sure),
         "error": None
         if one.sure is not None or one.label is None
@@ -189,5 +187,44 @@ def explained(model: Any, one: Recent, member: int | None) -> dict[str, Any] | N
             }
             for voter in explanation.voters[:_VOTERS]
         ],
-        "values": [[text(name), _value(x.get(name))] for name in top],
+        "contexts": [_context(each, x) for each in explanation.contexts[:_CONTEXTS]],
+        "values": [[text(name), shown(x.get(name))] for name in top],
     }
+
+
+def _context(context: Context, x: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return what some fields say together, and what came with it."""
+    said = {
+        # What is no field of the record is a part of a time, such as "at hour".
+        text(name): _said(value) if name in x else _of_time(text(name).rpartition(" ")[2], value)
+        for name, value in context.values.items()
+    }
+    return {
+        "values": [list(pair) for pair in said.items()],
+        "counts": [[text(label), n] for label, n in context.counts.items()],
+        "part": number(context.contribution),
+    }
+
+
+def _said(value: Any) -> str:
+    """Return what a field says in a context, as text."""
+    return "missing" if value is None else text(value)
+
+
+def _of_time(part: str, value: Any) -> str:
+    """Return what the hour or the weekday of a time says, as text.
+
+    Examples
+    --------
+    >>> _of_time("weekday", 4), _of_time("hour", "-0.4 to 3.75"), _of_time("hour", 12)
+    ('Fri', '0:00 to 3:45', '12:00')
+
+    """
+    if part == "weekday" and value in range(len(WEEKDAYS)):
+        return WEEKDAYS[value]
+    return _HOUR.sub(_clock, _said(value)) if part == "hour" else _said(value)
+
+
+def _clock(found: re.Match[str]) -> str:
+    hours, minutes = divmod(round(60 * min(max(float(found[0]), 0.0), 24.0)), 60)
+    return f"{hours}:{minutes:02}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -69,9 +70,37 @@ def largest(parts: Mapping[Any, float], most: int) -> tuple[list[Any], float]:
     return names[:most], float(sum(parts[name] for name in names[most:]))
 
 
-def pairs(names: Iterable[Any], values: Mapping[Any, float]) -> list[list[Any]]:
-    """Return ``[name, value]`` for each of the names."""
-    return [[text(name), number(values[name])] for name in names]
+def pairs(names: Iterable[Any], values: Mapping[Any, Any]) -> list[list[Any]]:
+    """Return ``[name, value]`` for each of the names; a value may be a text, or a list of words."""
+    return [[text(name), shown(values[name])] for name in names]
+
+
+def shown(value: Any) -> float | str | None:
+    """Return a record's value as it is shown: a short text, or a number of few digits.
+
+    Examples
+    --------
+    >>> shown(0.123456789), shown("DE"), shown(("to", "be")), shown("0001-01-06T18:06:44")
+    (0.12346, 'DE', 'to be', 'Sat 18:06:44')
+
+    """
+    if isinstance(value, str):
+        return text(_DATELESS.sub(_weekday, value))
+    if isinstance(value, list | tuple):
+        return text(" ".join(map(str, value)))
+    try:
+        return None if value is None else number(value)
+    except (TypeError, ValueError, OverflowError):  # a date, say, in a list of records
+        return text(value)
+
+
+#: What `readable` makes of a time: of its date only the weekday is known.
+_DATELESS = re.compile(r"^0001-01-0([1-7])T")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def _weekday(found: re.Match[str]) -> str:
+    return f"{WEEKDAYS[int(found[1]) - 1]} "
 
 
 _NUMBER = 12  # characters for it

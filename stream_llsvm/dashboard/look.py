@@ -15,6 +15,7 @@ from river import base
 from stream_llsvm.connectors.base import Rejected
 from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
+from stream_llsvm.engine.census import Taken as FieldTaken
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.task import Task
@@ -26,7 +27,7 @@ from stream_llsvm.model.state import ModelState
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
 
-_REASONS = 50
+_REASONS, _FIELDS = 50, 60
 _FEWEST, _MOST, _VALUES = 8, 200, 20_000
 
 Table = NDArray[np.int64]
@@ -115,6 +116,15 @@ class Labels:
 
 
 @dataclass(frozen=True)
+class Fields:
+    """What the first fields were taken for in so many records, and how many fields there are."""
+
+    taken: dict[str, FieldTaken]
+    records: int
+    known: int
+
+
+@dataclass(frozen=True)
 class Details:
     """What is only copied when somebody watches."""
 
@@ -124,6 +134,7 @@ class Details:
     since: list[int]
     recent: list[Taken]
     answered: Answered | None
+    fields: Fields
 
 
 @dataclass(frozen=True)
@@ -203,12 +214,13 @@ def details(engine: Engine, recent: Sequence[Taken], answered: Answered | None) 
         since=list(engine.progress.since),
         recent=list(recent),
         answered=answered,
+        fields=Fields(engine.census.fields(_FIELDS), engine.census.records, len(engine.census)),
     )
 
 
 def features_of(model: base.Classifier) -> int:
     """Return how many features a model knows; 0 if it does not say."""
-    return len(model._features.names) if isinstance(model, KnowsFeatures) else 0
+    return len(model._features.fields) if isinstance(model, KnowsFeatures) else 0
 
 
 def trust_of(model: base.Classifier) -> tuple[list[tuple[str, float]], list[list[float]]]:

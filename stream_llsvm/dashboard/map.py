@@ -19,10 +19,12 @@ from stream_llsvm.dashboard.map_plane import (
     plane_of,
 )
 from stream_llsvm.dashboard.recent_records import Array, Recent
+from stream_llsvm.kernels.scaling import COUNT
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.anchor_table import masses_of, positions_of, table_of
 from stream_llsvm.model.explain import relevance_of, units
 from stream_llsvm.model.state import ModelState
+from stream_llsvm.records.rows import dense
 
 MOST_ANCHORS, MOST_RECORDS = 300, 200
 #: Of each anchor, so many of its weights; with more classes than these no shares.
@@ -200,6 +202,8 @@ class AnchorMap:
         low, high = self._extent.low, self._extent.high
         key = (*low.tolist(), *high.tolist(), len(model.classes), *plane.columns.tolist())
         middle = units(memory, plane.n_features)[0]
+        # Where a column has had no number, as the own one of a field of names, there is none.
+        middle[memory.views(0)["statistics"][: plane.n_features, COUNT] == 0] = np.nan
         return self._regions.get(key, lambda: regions(model, low, high, plane.columns, middle))
 
 
@@ -234,6 +238,15 @@ def candidates(memory: ModelState) -> list[int]:
     return [i for i, size in enumerate(sizes) if size >= least]
 
 
+def _answers(model: LocalClassifier, rows: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return the probabilities and the likeliest class of rows with a value for each column."""
+    memory, n = model._state, len(rows)
+    assert memory is not None
+    proba, codes = np.zeros((n, memory.n_classes)), np.full(n, -1, dtype=np.int64)
+    memory.run(*dense(rows), codes.copy(), None, codes, proba, keep=False)
+    return proba, codes
+
+
 CELLS = 48
 _WIDEST = 64  # features of a model that is asked about all cells
 _MOST_CLASSES = 256
@@ -265,7 +278,7 @@ def regions(
     xs, ys = (low[i] + (high[i] - low[i]) * middles for i in (0, 1))
     grid = np.tile(middle, (CELLS * CELLS, 1))
     grid[:, columns[0]], grid[:, columns[1]] = np.tile(xs, CELLS), np.repeat(ys, CELLS)
-    proba, codes = model._proba_of(model._features.names, grid)
+    proba, codes = _answers(model, grid)
     sure = np.rint(255 * proba.max(axis=1)).astype(np.uint8)
     return {
         "box": [number(v, 9) for v in (low[0], low[1], high[0], high[1])],

@@ -23,6 +23,7 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.model.anchor_table import masses_of, positions_of
 from stream_llsvm.model.explain import units
 from stream_llsvm.model.state import ModelState
+from stream_llsvm.records.columns import field_of, is_derived
 
 #: How many features directions are made of at most: those in which the records differ most.
 WIDEST = 500
@@ -94,9 +95,9 @@ def leading_pair(
     Parameters
     ----------
     relevance
-        How much each feature counts.
+        How much each field counts.
     names
-        The features.
+        The columns: fields, and what is derived of those that have names or times.
     before
         The pair that was shown before: it stays while it counts nearly as much.
 
@@ -110,8 +111,11 @@ def leading_pair(
     """
     if len(names) <= 2 or not relevance:
         return None
-    counts = np.array([relevance[name] for name in names])
-    least = max(_HALF, 2 * _TIMES / (2 * _TIMES + len(counts) - 2)) * float(counts.sum())
+    # Only numbers have an axis.
+    derived = {field_of(name) for name in names if is_derived([name])}
+    counts = np.array([0.0 if name in derived else relevance.get(name, 0.0) for name in names])
+    total, fields = sum(relevance.values()), len(relevance)
+    least = max(_HALF, 2 * _TIMES / (2 * _TIMES + fields - 2)) * total
     there = before is not None and max(before) < len(counts)
     if before is not None and there and counts[list(before)].sum() > _STAYS * least:
         return before
@@ -134,7 +138,7 @@ def plane_of(
     centre, scale = units(memory, len(names))
     if len(names) == 0:
         return None
-    if len(names) <= 2:
+    if len(names) <= 2 and not is_derived(names):
         both = [text(name) for name in names]
         axes = (both[0], both[1] if len(both) == 2 else "")
         kind = "features" if len(both) == 2 else "value"
@@ -184,10 +188,15 @@ def _principal(rows: Array) -> Array:
 
 
 def _axes(names: list[Any], directions: Array) -> tuple[str, str]:
-    """Name each direction after the two features that count most in it."""
+    """Name each direction after the two fields that count most in it."""
+    fields = list(map(field_of, names))
+    places = {field: place for place, field in enumerate(dict.fromkeys(fields))}
+    sizes = np.zeros((len(places), 2))
+    np.add.at(sizes, [places[field] for field in fields], directions**2)
+    known = list(places)
     first, second = (
-        "mostly " + ", ".join(text(names[c])[:40] for c in np.argsort(-np.abs(column))[:2].tolist())
-        for column in directions.T
+        "mostly " + ", ".join(text(known[f])[:40] for f in np.argsort(-column)[:2].tolist())
+        for column in sizes.T
     )
     return first, second
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.dashboard.json_values import distinct, number, text
-from stream_llsvm.dashboard.look import Counts, Details, Look, Table, quantile
+from stream_llsvm.dashboard.look import Counts, Details, Fields, Look, Table, quantile
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import VIEWS, headline, scores_of
 from stream_llsvm.engine.task import Task
@@ -95,8 +95,28 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
             {"place": text(one.place), "reason": text(one.reason), "detail": text(one.detail)}
             for one in seen.rejected
         ],
+        "fields": _fields(seen.fields),
         "model": model,
     }  # fmt: skip
+
+
+def _fields(fields: Fields) -> dict[str, Any]:
+    """Return what each field was taken for; of many the first, and how many there are."""
+    records = max(1, fields.records)
+    return {
+        "known": fields.known,
+        "fields": [
+            {
+                "name": text(name),
+                "kind": taken.usual,
+                "share": {kind: number(n / records, 3) for kind, n in taken.counts.items()},
+                "distinct": taken.distinct or None,
+                "example": text(taken.example) if taken.distinct else None,
+                "missing": number(max(0.0, 1 - taken.said / records), 3),
+            }
+            for name, taken in fields.taken.items()
+        ],
+    }
 
 
 def _status(look: Look) -> dict[str, Any]:

@@ -7,6 +7,7 @@ nothing, and in bounded memory: beyond a number of fields they are counted toget
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from math import isnan, log
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from stream_llsvm.kernels.boxes import CONTENT, FIRST_BOX, KIND_BITS, KIND_SHIFT
 from stream_llsvm.kernels.expand import epoch_moment
 from stream_llsvm.records.boxes import name_code, unboxed
 from stream_llsvm.records.times import says_when
+from stream_llsvm.records.values import read
 
 #: What a value may be taken for; a text is one of three words or more, or a list.
 KINDS = ("number", "name", "time", "text", "missing")
@@ -39,6 +41,11 @@ class Taken(NamedTuple):
     counts: dict[str, int]
     distinct: int = 0
     example: str = ""
+
+    @property
+    def said(self) -> int:
+        """In how many records it had a value."""
+        return sum(n for kind, n in self.counts.items() if kind != "missing")
 
     @property
     def usual(self) -> str:
@@ -136,27 +143,38 @@ class Census:
             field = self._field(name)
             if field is None:
                 continue
-            if isinstance(value, str):
+            try:
+                said = read(name, value)  # a list of records has values as they are
+            except ValueError:
+                continue
+            if isinstance(said, str):
                 field.counts[_NAME] += 1
-                field.note(np.array([name_code(value)]), str(value))
-            elif isinstance(value, tuple | list):
+                field.note(np.array([name_code(said)]), str(said))
+            elif isinstance(said, tuple):
                 field.counts[_TEXT] += 1
-            elif value is None or (isinstance(value, float) and isnan(value)):
-                is_time = value is not None and unboxed(value)[0] == TIME
-                field.counts[_TIME if is_time else _MISSING] += 1
+            elif isnan(said):
+                field.counts[_TIME if unboxed(said)[0] == TIME else _MISSING] += 1
             else:
-                is_time = says_when(name) and epoch_moment(value) >= 0
+                is_time = says_when(name) and epoch_moment(said) >= 0
                 field.counts[_TIME if is_time else _NUMBER] += 1
 
-    def fields(self) -> dict[str, Taken]:
-        """Return what each field was taken for."""
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    @property
+    def records(self) -> int:
+        """How many records were looked at."""
+        return self._seen
+
+    def fields(self, most: int | None = None) -> dict[str, Taken]:
+        """Return what each field was taken for, or each of so many that came first."""
         return {
             name: Taken(
                 {kind: int(n) for kind, n in zip(KINDS, field.counts, strict=True) if n},
                 field.distinct,
                 field.example,
             )
-            for name, field in self._fields.items()
+            for name, field in islice(self._fields.items(), most)
         }
 
     def report(self) -> dict[str, dict[str, Any]]:

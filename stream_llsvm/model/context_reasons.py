@@ -13,7 +13,8 @@ from stream_llsvm.members.base import Asked
 from stream_llsvm.model.explain import Context, mixed, strength_of, units
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.boxes import name_code, unboxed
-from stream_llsvm.records.columns import PartColumn
+from stream_llsvm.records.column_space import flat
+from stream_llsvm.records.columns import PartColumn, field_of
 from stream_llsvm.records.nested import flattened
 from stream_llsvm.records.rows import Row
 from stream_llsvm.records.values import read
@@ -67,13 +68,18 @@ def contexts_of(
     first = {int(c): float(v) for c, v in zip(columns[::-1], values[::-1], strict=True)}
     texts = _texts_of(x)
     lines = _Scale(memory)
+    places = {name: place for place, name in enumerate(flat(x))}
+
+    def place(part: tuple[int, str, int]) -> tuple[int, int]:
+        # Fields stand as in the record; those that it lacks come last.
+        return places.get(field_of(names[part[0]]), len(places)), part[0]
 
     def said(column: int, kind: str, at: int) -> Any:
         return _shown(kind, values[at] if at >= 0 else first.get(column), texts, lines, column)
 
     return [
         Context(
-            values={_said_of(names[part[0]]): said(*part) for part in one.parts},
+            values={_said_of(names[part[0]]): said(*part) for part in sorted(one.parts, key=place)},
             counts={
                 label: int(n) for label, n in zip(labels, _whole(one.counts), strict=True) if n > 0
             },

@@ -26,8 +26,12 @@ class Run:
 
     def learn(self, rows: Any, labels: Sequence[Any], names: Sequence[Any] | None = None) -> None:
         """Predict and learn each row."""
-        for row, label in zip(np.asarray(rows).tolist(), labels, strict=True):
-            x = dict(zip(names or range(len(row)), row, strict=True))
+        rows = np.asarray(rows).tolist()
+        self.take([dict(zip(names or range(len(r)), r, strict=True)) for r in rows], labels)
+
+    def take(self, records: Sequence[dict[Any, Any]], labels: Sequence[Any]) -> None:
+        """Predict and learn each record."""
+        for x, label in zip(records, labels, strict=True):
             proba = self.model.predict_proba_one(x)
             told = max(proba, key=proba.__getitem__) if proba else None
             if label is not None:

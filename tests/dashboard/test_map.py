@@ -240,3 +240,59 @@ def test_what_takes_long_takes_a_small_share_of_the_time() -> None:
         clock.now += 0.05
         kept.get("a", make)
     assert 0.5 * SHARE < spent / (clock.now - begin) < 1.1 * SHARE
+
+
+def named(n: int, seed: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return records of three names and a number, of which two names tell together."""
+    rng, records, labels = np.random.default_rng(seed), list[dict[str, Any]](), list[str]()
+    for a, b, c, v in rng.integers(0, 4, (n, 4)).tolist():
+        records.append({"land": f"l{a}", "device": f"d{b}", "shop": f"s{c}", "amount": v + 0.5})
+        labels.append("fraud" if (a + b) % 2 else "fine")
+    return records, labels
+
+
+def test_records_with_names_are_drawn_and_axes_speak_of_fields() -> None:
+    drawing = Drawing(CommitteeClassifier(members=("anchors:30", "memory:200")))
+    drawing.run.take(*named(500, 0))
+    drawn = drawing.look()
+    assert drawn["plane"] == "projection"
+    assert len(drawn["records"]) == 200
+    assert len({tuple(one["at"]) for one in drawn["records"]}) > 30
+    fields = {"land", "device", "shop", "amount"}
+    for axis in drawn["axes"]:
+        assert set(axis.removeprefix("mostly ").split(", ")) <= fields
+    assert any("land=" in name for one in drawn["anchors"] for name, _ in one["weights"])
+
+
+def test_a_single_field_of_names_is_no_plane_of_two() -> None:
+    drawing = Drawing(SAPLClassifier(n_anchors=12))
+    records, labels = named(200, 0)
+    drawing.run.take([{"land": x["land"]} for x in records], labels)
+    drawn = drawing.look()
+    assert drawn["plane"] == "projection"
+    drawing = Drawing(SAPLClassifier(n_anchors=12))
+    drawing.run.take([{"land": "here"} for _ in records], labels)
+    assert drawing.look()["plane"] == "projection"
+
+
+def test_regions_beside_names_are_those_of_a_usual_record() -> None:
+    """Two numbers lead; the names are as they usually are, and none is taken for a number."""
+    drawing = Drawing(CommitteeClassifier(members=("anchors:30", "memory:200", "contexts")))
+    rows, labels = quadrants(1_500)
+    names = np.random.default_rng(1).integers(0, 3, len(rows)).tolist()
+    records = [
+        {"a": a, "b": b, "name": f"n{k}"} for (a, b), k in zip(rows.tolist(), names, strict=True)
+    ]
+    drawing.run.take(records, labels)
+    copy = drawing.run.copy
+    columns = [copy._features.names.index(name) for name in ("a", "b")]
+    memory = copy._state
+    assert memory is not None
+    middle = np.full(len(copy._features.names), np.nan)
+    drawn = regions(copy, np.array([-2.0, -2.0]), np.array([2.0, 2.0]), np.array(columns), middle)
+    table = codes({"regions": drawn})
+    for r, c in ((6, 6), (6, 41), (41, 6), (41, 41)):
+        x, y = (-2 + 4 * (at + 0.5) / CELLS for at in (c, r))
+        assert copy.classes[table[r, c]] == ("same" if x * y > 0 else "other")
+        told = copy.predict_one({"a": x, "b": y, "name": None})
+        assert copy.classes[table[r, c]] == told

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from stream_llsvm.dashboard.map_plane import TRAIL, DeadAnchors, Extent, Trails
+from stream_llsvm.dashboard.map_plane import TRAIL, DeadAnchors, Extent, Trails, leading_pair
+from stream_llsvm.records.columns import NameColumn, PartColumn
 
 
 def boxes(extent: Extent) -> list[float]:
@@ -104,3 +105,13 @@ def test_a_trail_is_what_one_can_see_and_bounded() -> None:
     trails.follow(which, np.array([[1.0, 1.0], [0.0, 1.0]]), size)
     assert trails.of(4) == [(1.0, 1.0)]  # it was not in the picture meanwhile
     assert trails.of(9) == [(0.0, 0.0), (0.0, 1.0)]
+
+
+def test_only_numbers_have_an_axis() -> None:
+    """A field of names counts among the others, but it cannot be drawn along a line."""
+    columns = ["x", "city", NameColumn("city", "Oslo"), NameColumn("city", "Rome"), "y", "z"]
+    columns += [PartColumn("at", "hour"), PartColumn("at", "weekday")]
+    told = {"x": 3.0, "city": 0.2, "y": 2.5, "z": 0.1, "at": 0.2}
+    assert leading_pair(told, columns, None) == (0, 4)
+    assert leading_pair(told | {"city": 9.0}, columns, None) is None
+    assert leading_pair(told | {"y": 0.1, "at": 2.5}, columns, None) is None

@@ -33,7 +33,7 @@ POINT = {
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "labels", "events", "dead_letters", "model",
+    "labels", "events", "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}
 
@@ -184,6 +184,34 @@ def test_labels_of_any_kind_are_told_apart() -> None:
     with live(records) as run:
         frame = settled(run, 120)
         assert frame["confusion"]["classes"] == ["1", "1 (2)", "(1, 2)", "2.5", "?"]
+
+
+def test_what_fields_were_taken_for() -> None:
+    records = rows(300)
+    for i, one in enumerate(records):
+        one |= {"city": f"city {i % 7}", "at": "2026-01-31T12:00", "odd": "a" if i % 10 else 1.5}
+        if i % 4 == 0:
+            one["y"] = None
+    with live(records) as run:
+        told = settled(run, 300)["fields"]
+    assert told["known"] == 5
+    fields = {one["name"]: one for one in told["fields"]}
+    kinds = {name: one["kind"] for name, one in fields.items()}
+    assert kinds == {"x": "number", "y": "number", "city": "name", "at": "time", "odd": "name"}
+    assert fields["y"]["missing"] == 0.25
+    assert (fields["city"]["distinct"], fields["city"]["example"]) == (7, "city 0")
+    assert fields["odd"]["share"] == {"number": 0.1, "name": 0.9}
+    assert fields["x"]["distinct"] is None and fields["x"]["missing"] == 0
+
+
+def test_of_many_fields_the_first_are_told() -> None:
+    records = [
+        {**{f"f{j}": float(i + j) for j in range(100)}, **one} for i, one in enumerate(rows(60))
+    ]
+    with live(records) as run:
+        frame = settled(run, 60)
+    assert frame["fields"]["known"] == 102
+    assert len(frame["fields"]["fields"]) == 60
 
 
 def test_labels_that_come_later() -> None:

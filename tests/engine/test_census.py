@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -57,6 +60,22 @@ def test_a_batch_of_records_counts_the_same() -> None:
         assert found[name].counts == matrix.fields()[name].counts | {"missing": 1}
 
 
+def test_records_as_somebody_made_them_are_read() -> None:
+    day = datetime.datetime(2026, 1, 31, 12)
+    records: list[dict[str, Any]] = [
+        {"a": True, "t": "2026-01-31 12:00", "n": "12.5", "w": "to be or not", "odd": 1j},
+        {"a": 2, "t": day, "n": "DE", "w": ["x", "y"], "odd": None},
+    ]
+    found = counted(Batch([None] * 2, [], {}, records=records)).fields()
+    assert {name: one.counts for name, one in found.items()} == {
+        "a": {"number": 2},
+        "t": {"time": 2},
+        "n": {"number": 1, "name": 1},
+        "w": {"text": 2},
+        "odd": {"missing": 1},
+    }
+
+
 def test_distinct_names_are_counted_about_right_in_little_memory() -> None:
     codec = CsvCodec(["user", "b"])
     for n in (30, 1_000, 20_000):
@@ -71,6 +90,13 @@ def test_fields_are_bounded_and_later_batches_are_sampled(monkeypatch: pytest.Mo
     census = counted(*[batch] * 34)
     assert len(census.fields()) == 1_000
     assert census.fields()["f0"].counts == {"number": 200}  # the first two, and two later ones
+
+
+def test_the_first_of_many_fields_may_be_asked_for() -> None:
+    census = counted(decoded(CsvCodec(["a", "b", "c"]), b"1,x,2", b"1,,2"))
+    assert list(census.fields(2)) == ["a", "b"]
+    assert (len(census), census.records) == (3, 2)
+    assert [taken.said for taken in census.fields().values()] == [2, 1, 2]
 
 
 def test_it_goes_on_where_it_was() -> None:

@@ -6,6 +6,7 @@ import { confusionPanel } from "page/confusion.js";
 import { byId, mark, say, segments } from "page/dom.js";
 import { Events } from "page/events.js";
 import { follow } from "page/feed.js";
+import { fieldsPanel } from "page/fields.js";
 import { labelsPanel } from "page/labels.js";
 import { logPanel } from "page/log.js";
 import { mapPanel } from "page/map.js";
@@ -94,7 +95,7 @@ class Page {
 
 const page = new Page();
 page.panels = [statusPanel, accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel,
-  membersPanel, labelsPanel, logPanel, comparedPanel].map((panel) => panel(page));
+  fieldsPanel, membersPanel, labelsPanel, logPanel, comparedPanel].map((panel) => panel(page));
 segments(byId("range"), "range", page.range, (range) => {
   page.range = range;
   page.redraw();

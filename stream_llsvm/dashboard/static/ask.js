@@ -7,6 +7,15 @@ import { tellWhy } from "page/explanation.js";
 const MOST = 24;
 const ORDER = new Intl.Collator("en", { numeric: true });
 
+/** A value as it stands in a field: of words all. */
+const written = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
+
+/** What is meant by a text in a field whose value was another one. */
+function meant(told, before) {
+  if (Array.isArray(before)) return told.split(",").map((word) => word.trim()).filter(Boolean);
+  return typeof before === "string" ? told : Number(told);
+}
+
 /** Make the form; the function returned draws it, and returns the answer that is shown. */
 export function askPanel(page) {
   const panel = byId("ask");
@@ -21,10 +30,12 @@ export function askPanel(page) {
     record = [...first, ...values.slice(MOST)];
     const some = record.slice(0, MOST);
     const fields = fill(byId("ask-fields"), some.length, () =>
-      el("label", {}, el("span"), el("input", { type: "number", step: "any" })));
+      el("label", {}, el("span"), el("input", { step: "any" })));
     some.forEach(([name, value], i) => {
-      mark(say(fields[i].children[0], brief(name)), "title", name);
-      fields[i].children[1].value = value ?? "";
+      const [label, input] = fields[i].children;
+      mark(say(label, brief(name)), "title", name);
+      mark(input, "type", typeof value === "number" || value === null ? "number" : "text");
+      input.value = written(value);
     });
     const more = values.length - some.length;
     shown(byId("ask-rest"), more > 0);
@@ -60,7 +71,7 @@ export function askPanel(page) {
       const told = field.children[1].value.trim();
       const name = record[i][0];
       if (told === "") given.delete(name);
-      else given.set(name, Number(told));
+      else if (told !== written(given.get(name))) given.set(name, meant(told, given.get(name)));
     });
     complain("");
     try {
