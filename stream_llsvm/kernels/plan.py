@@ -54,6 +54,8 @@ class ModelRow(NamedTuple):
     most_packed: int
     #: Experts that share the first trust; those behind them come on top.
     counted_experts: int
+    #: Whether some columns share the place of a field.
+    shared_out: int
 
 
 class MemberRow(NamedTuple):

@@ -43,6 +43,7 @@ from stream_llsvm.kernels.scaling import (
     scale_row,
     scale_settled,
     scale_young,
+    take_shares,
 )
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.sleep import TERM, decide
@@ -72,6 +73,7 @@ class SharedState(NamedTuple):
     keep: int
     place: int
     counted_experts: int
+    shared_out: int
     counters: Annotated[Array, state("f8", 4)]
     statistics: Annotated[Array, state("f8", "width", STATISTICS)]
     mixer: Annotated[Array, state("f8", MIXER_ROWS, "all_experts")]
@@ -114,6 +116,8 @@ class SharedState(NamedTuple):
     joined: Annotated[Array, state("f8", ROWS, COLUMNS)]
     #: Which features of dense rows have no settled scale yet, or no longer.
     young: Annotated[Array, scratch("i8", "width")]
+    #: How much of a field's place each column has: of k columns with a name each 1 / sqrt(k).
+    shares: Annotated[Array, scratch("f4", "width")]
 
 
 @entry
@@ -222,6 +226,9 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
             if n_young < b - a:
                 scale_settled(scales, standardize, values[a:b], z[a:b])
             scale_young(statistics, standardize, values[a:b], m.young[:n_young], z[a:b])
+        if m.shared_out == 1 and not scored:
+            named = kept if mixed else columns
+            take_shares(m.shares, named[starts[q] :], z[starts[q] : starts[q + 1]])
         if pieces.size > 0 and not scored:
             pieces[q] = take_pieces(z[a:b], packed[q], pieces_begin[q]) if dense else 0
         if m.learn_scales == 1 and labels[q] >= 0:

@@ -115,6 +115,17 @@ def bent(z: Real) -> Real:
 
 
 @kernel
+def take_shares(shares: Array, columns: Array, z: Array) -> None:
+    """Let each value of a row count by its column's share; of a dense row there are no columns.
+
+    A field with thirty names is one field: its columns, each brought to variance 1, would drown
+    the numbers in every distance (and did: to 0.9 points where numbers decide).
+    """
+    for t in range(z.size):
+        z[t] *= shares[columns[t] if columns.size > 0 else t]
+
+
+@kernel
 def bounded(statistics: Array, i: int, v: Real) -> Real:
     """How far v lies from the mean, as far as it may count."""
     delta = v - statistics[i, MEAN]

@@ -177,8 +177,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
         columns, z = scaled_of(memory, row)
         taken = explain_last(memory, code, z)
-        statistics = memory.views(0)["statistics"][columns]
-        slopes = per_unit(statistics, memory.standardize, z[columns], taken.slopes[columns])
+        slopes = per_unit(memory, columns, z[columns], taken.slopes[columns])
         voters = voters_of(memory, self._labels.labels)
         names = [self._features.names[c] for c in columns]
         places = places_of(row, [self._feature_of(name) for name in names])

@@ -92,6 +92,7 @@ def merge(models: Sequence[Model], weights: Iterable[float] | None) -> Model:
     # The mean of one and the same is the same, to the bit.
     one = all(memory.state.tobytes() == memories[0].state.tobytes() for memory in memories)
     new._state = memories[0] if one else merged(memories, [weight for _, weight in counted])
+    new._state.share_out(features.shares())
     new._features, new._labels = features, labels
     return new
 

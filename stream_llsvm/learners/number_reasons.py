@@ -45,7 +45,7 @@ def explain_number(state: NumberState, names: Sequence[Hashable], row: Row) -> E
     share = state.spread * state.numbers["blend"]
     linear = at_places(np.einsum("e,eci->i", share, parts.of_features), columns)
     slopes = np.einsum("e,eci->i", share, parts.slopes)[columns]
-    slopes = per_unit(state.views(0)["statistics"][columns], state.standardize, z[columns], slopes)
+    slopes = per_unit(state, columns, z[columns], slopes)
     named = [names[c] for c in columns]
     places = places_of(row, list(map(field_of, named)))
     strongest = sorted(places, key=lambda name: -abs(linear[places[name]].sum()))

@@ -117,7 +117,7 @@ def _scaled(
     scale_rows(
         statistics, memory.standardize, rows.values.reshape(-1), rows.columns, rows.starts, scaled
     )
-    z = scaled.astype(np.float64)
+    z = (scaled * memory.shares(width)).astype(np.float64)
     of_phi = memory.views(1)["mapped"][:width] > 0
     if of_phi.size == 0:
         return z, z

@@ -362,17 +362,19 @@ def _by_field(names: tuple[Any, ...], numbers: Array, named: dict[Any, str]) -> 
 def units(memory: ModelState, n_features: int) -> tuple[Array, Array]:
     """Return centre and scale of each feature: value = centre + scale z."""
     statistics = memory.views(0)["statistics"][:n_features]
+    shares = memory.shares(n_features).astype(np.float64)
     if not memory.standardize:
-        return np.zeros(n_features), np.ones(n_features)
-    inverse = statistics[:, INVERSE]
+        return np.zeros(n_features), 1 / shares
+    inverse = statistics[:, INVERSE] * shares
     return statistics[:, CENTRE], np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1), 0)
 
 
-def per_unit(statistics: Array, standardize: bool, z: Array, weights: Array) -> Array:
-    """Return weights per unit of the features that these are the statistics of."""
-    if not standardize:
-        return weights
-    inverse = statistics[:, INVERSE]
+def per_unit(memory: ModelState, columns: NDArray[np.int64], z: Array, weights: Array) -> Array:
+    """Return weights per unit of the features in these columns, whose scaled values are z."""
+    shares = memory.shares(memory.width)[columns]
+    if not memory.standardize:
+        return weights * shares
+    inverse = memory.views(0)["statistics"][columns, INVERSE]
     # How steep the bent part is where z lies, see kernels/scaling.py.
-    room = np.clip((Z_MOST - np.abs(z)) / (Z_MOST - Z_STRAIGHT), 0.0, 1.0)
-    return np.asarray(weights * inverse * room**2)
+    room = np.clip((Z_MOST - np.abs(z / shares)) / (Z_MOST - Z_STRAIGHT), 0.0, 1.0)
+    return np.asarray(weights * shares * inverse * room**2)

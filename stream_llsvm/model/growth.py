@@ -127,9 +127,12 @@ class GrowingModel(BoundedModel):
             memory = self._laid_out(width, len(classes))
             self._state.carry_to(memory)
             self._state = memory
+            self._state.share_out(self._features.shares())
         self._features.append(features)
         if features:
             self._state.introduce(known, self._features.field_hashes(known))
+        if is_derived(features):
+            self._state.share_out(self._features.shares())
         self._labels = classes
 
     def _laid_out(self, width: int, n_classes: int) -> ModelState:
@@ -201,6 +204,7 @@ class GrowingModel(BoundedModel):
                 raise ModelFileError("the model file's state does not fit its options")
             memory.allocate()
             fill(memory.state, state, pages)
+            memory.share_out(spaces[0].shares())
             memory.go_live()
             if not memory.sound():
                 raise ModelFileError("the model file's state holds impossible values")

@@ -79,6 +79,7 @@ class ModelState:
             self.members, self.shape, n_classes, standardize=standardize, budget=budget
         )
         self.state = np.zeros(0)
+        self._shares: NDArray[np.float32] | None = None
 
     @property
     def shape(self) -> Shape:
@@ -104,6 +105,8 @@ class ModelState:
 
     def _make_scratch(self) -> None:
         self.scratch = zeros_on_lines(self._words["scratch"])
+        if self._shares is not None:
+            self.views(0)["shares"][: len(self._shares)] = self._shares
         self._ready = False
         self._keeps = bool(self.plan[0, at.MODEL_ROW.keep])
         # The last single row, and what the kernel is called with.
@@ -275,6 +278,24 @@ class ModelState:
         model["statistics"][first : first + len(hashes), BORN] = model["counters"][SEEN]
         for i, member in enumerate(self.members):
             member.introduce(self.views(1 + i), first, hashes)
+
+    def share_out(self, shares: NDArray[np.float32]) -> None:
+        """Let each of the columns known count by its share of a field's place.
+
+        As a field's names come their columns' shares shrink; what was learned of them stays as it
+        is, and is soon learned anew.
+        """
+        if self.plan[0, at.MODEL_ROW.shared_out] == 1 or (shares != 1).any():
+            self._shares, self.plan[0, at.MODEL_ROW.shared_out] = shares, 1
+            self.views(0)["shares"][: len(shares)] = shares
+
+    def shares(self, n_features: int) -> NDArray[np.float32]:
+        """Return the first columns' shares: 1 for a field's own."""
+        found = np.ones(n_features, dtype=np.float32)
+        if self._shares is not None:
+            n = min(n_features, len(self._shares))
+            found[:n] = self._shares[:n]
+        return found
 
     def pool_units(self, memories: Sequence[ModelState], share: NDArray[np.float64]) -> list[Units]:
         """Return how each model's answers become those of this one, which is their mean."""

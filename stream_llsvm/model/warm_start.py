@@ -142,6 +142,7 @@ def _sample(memory: ModelState, history: History, order: Order) -> NDArray[np.fl
     statistics = memory.views(0)["statistics"]
     values = encoded.values.reshape(-1)
     scale_rows(statistics, memory.standardize, values, encoded.columns, encoded.starts, z)
+    z *= memory.shares(width)
     return z
 
 

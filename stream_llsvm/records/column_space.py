@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from math import hypot, inf, isnan, nan
@@ -141,6 +142,12 @@ class ColumnSpace:
 
         """
         return np.array(list(map(hash_of, islice(self._columns, first, None))), dtype=np.int64)
+
+    def shares(self) -> NDArray[np.float32]:
+        """Return how much of its field's place each column has: of k names each 1 / sqrt(k)."""
+        names = Counter(c.field for c in self._columns if isinstance(c, NameColumn))
+        counts = [names[c.field] if isinstance(c, NameColumn) else 1 for c in self._columns]
+        return np.array(1 / np.sqrt(np.array(counts)), dtype=np.float32)
 
     def renamed(self, names: Iterable[Hashable]) -> Self:
         """Return a space like this with other columns.
