@@ -156,7 +156,7 @@ class ContextsOracle:
         pace = min(1.0, w * max(1 / (self.seen + self.classes), 0.0005))
         self.usual = self.usual + pace * (truth - self.usual)
         taken = sum(cell.count > 0 for cell in self.table)
-        if 2 * taken > len(self.table) < self.most:
+        if 4 * taken > len(self.table) < self.most:
             self._double()
 
     def _count(self, one: Asked, truth: Array, w: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.joining import MOST, SHARE
 from stream_llsvm.kernels.mixer import (
     ALONE_EFFORT,
     AWAKE,
@@ -37,6 +38,7 @@ def is_sound(model: Mapping[str, NDArray[Any]]) -> bool:
         np.isin(model["members"][AWAKE], (0, 1)).all()
         and ((right >= 0) & (right <= 1)).all()
         and (count >= 0).all()
+        and (model["joined"][SHARE] <= MOST).all()
         and (model["counters"] < _ENDLESS).all()
         and all((view >= 0).all() for view in never_negative)
     )

@@ -67,6 +67,8 @@ from stream_llsvm.members.contexts.table import (
 START, FLOOR, USUAL_FLOOR = 2.0, 0.005, 0.0005
 STEP, FADE, TRUST_STEP = 0.6, 0.999, 0.1
 LEAST_TRUST, MOST_TRUST = 0.05, 4.0
+#: A bound for records that are said to count as much as millions.
+MOST_WEIGHT = 1e3
 
 
 @inlined
@@ -115,7 +117,8 @@ def learn_weights(m: ContextsState, label: int, importance: Real) -> None:
 def follow(weights: Array, i: int, slope: Real, step: Real) -> None:
     """Take a step up a slope, the shorter the more such slopes there have been."""
     weights[ENERGY, i] = FADE * weights[ENERGY, i] + slope * slope
-    weights[VALUE, i] += step * slope / math.sqrt(1 + weights[ENERGY, i])
+    value = weights[VALUE, i] + step * slope / math.sqrt(1 + weights[ENERGY, i])
+    weights[VALUE, i] = min(max(value, -MOST_WEIGHT), MOST_WEIGHT)
 
 
 @inlined

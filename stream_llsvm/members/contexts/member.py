@@ -203,6 +203,7 @@ class Contexts(Member):
             and ((views["slots"] >= -1) & (views["slots"] < max(1, n))).all()
             and ((sets[:m] >= 0) & ((sets[:m] < n) | (sets[:m] == at.FIELDS))).all()
             and (views["weights"][at.ENERGY] >= 0).all()
+            and (np.abs(views["weights"][at.VALUE]) <= kernel.MOST_WEIGHT).all()
             and (trust[at.ENERGY] >= 0).all()
             and (trust[at.VALUE] >= kernel.LEAST_TRUST).all()
             and (trust[at.VALUE] <= kernel.MOST_TRUST).all()

@@ -22,8 +22,9 @@ COUNT, TAG, SHARES = range(3)
 #: The first size of a table: 2 to the power of so much.
 FIRST_BITS = 10
 TAG_BITS = 24
-#: It is doubled when more than one cell in so many is taken.
-CROWDED = 2
+#: It is doubled when more than one cell in so many is taken: fuller, many pairs of places have
+#: three that want them (one in two: 0.1 points less on the mean of 14 streams, 0.003 nats more).
+CROWDED = 4
 #: Odd, with bits all over.
 _MIX, _STEP, _SPREAD = 0x3F58476D1CE4E5B9, 0x14D049BB133111EB, 0x1E3779B97F4A7C15
 
