@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
     from stream_llsvm.learners.pipeline import save_model
     from stream_llsvm.learners.sapl import SAPLClassifier
-    from stream_llsvm.model.explain import Anchor, Explanation, MemberReport, Voter
+    from stream_llsvm.model.explain import Anchor, Context, Explanation, MemberReport, Voter
     from stream_llsvm.model.feature_warnings import FeaturesLeftOutWarning, UnknownFeatureWarning
     from stream_llsvm.model.file import ModelFileError
 
@@ -43,6 +43,7 @@ __all__ = [
     "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
+    "Context",
     "ContextsClassifier",
     "Engine",
     "EngineError",
@@ -72,6 +73,7 @@ __all__ = [
 # In which module each is; `tests/test_public_names.py` holds what is written above to it.
 _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "Anchor": "model.explain",
+    "Context": "model.explain",
     "Engine": "engine.engine",
     "EngineError": "engine.resume",
     "Explanation": "model.explain",

@@ -18,6 +18,7 @@ NAMES = sorted(
     [
         *LEARNERS,
         "Anchor",
+        "Context",
         "Engine",
         "EngineError",
         "Explanation",
