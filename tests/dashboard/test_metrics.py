@@ -50,7 +50,7 @@ def told(run: Live) -> Samples:
 def run(tmp_path: Any) -> Any:
     """Run something that has every metric."""
     records = rows(300)
-    records[7]["x"] = "no number"
+    records[7]["x"] = b"no number"
     late = [{"id": r["id"], "label": r.pop("label")} for r in records[:100]]
     source = Fed(records, key="id")
     source.behind = {'a "topic"\n\\': {"0": 3, "1": 4}}
