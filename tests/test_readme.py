@@ -39,8 +39,8 @@ def test_it_is_as_good_as_is_written(first: list[str], monkeypatch: pytest.Monke
     (model,) = told(*first)["models"]
     shown: Any = re.search(r"right in ([\d.]+) %,\nwhere .* gets ([\d.]+) %", README)
     right, usual = map(float, shown.groups())
-    assert 100 * model["accuracy"] == pytest.approx(right, abs=0.5)
-    assert 100 * model["majority"] == pytest.approx(usual, abs=0.5)
+    assert 100 * model["accuracy"] == pytest.approx(right, abs=0.1)
+    assert 100 * model["majority"] == pytest.approx(usual, abs=0.1)
 
 
 def test_the_five_lines_print_what_is_written() -> None:

@@ -6,6 +6,8 @@ ferns see another record then. What is left of the score is the bias: what it is
 are at their means, and what features do together. Two features of which each tells only beside the
 other (exclusive or) both lose the whole score, and the bias takes one of the two back; two that say
 the same lose nothing, since one stands for the other, and the bias keeps what they say.
+
+Members whose accounts are the last word (contexts) are not asked again: their shares are added.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ The mixer adds the experts up with its trust in each, so a class's score is
 
     score = bias + memory + sum_i contribution_i
 
-with nothing left over; ``memory`` is what the remembered records voted, which has no features, and
-a contribution what the rest of the score loses when the feature is set to its mean, see
-``attribution.py``. How steep the score is comes from the members themselves: a blend of linear
-machines is linear at any one record, w(x) = sum_j gamma_j W_j, LL(6), LL(7), SAPL(6), and an
-additive machine is a sum by construction.
+with nothing left over; ``memory`` is what the remembered records voted, which has no features. A
+contribution is what the rest of the score, but for the contexts, loses when the feature is set to
+its mean, see ``attribution.py``, and the feature's share of what contexts say. How steep the score
+is comes from the members themselves: a blend of linear machines is linear at any one record,
+w(x) = sum_j gamma_j W_j, LL(6), LL(7), SAPL(6), and an additive machine is a sum by construction.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ class Explanation:
         The part of the score that is no feature's and no remembered record's:
         ``bias + memory + sum(contributions) == score``.
     contributions
-        What the score, without ``memory``, loses when a feature of the record is set to its mean
-        and the others stay; for a sparse feature, when it is not named. Empty for a model that
-        cannot share its score out among features.
+        What each feature of the record adds: what the score, without ``memory`` and contexts,
+        loses when the feature is set to its mean and the others stay (for a sparse feature, when
+        it is not named), and its share of what contexts say, a Shapley value. Empty for a model
+        that cannot share its score out among features.
     weights
         How the score changes with each feature, per unit of the feature, as far as the members
         that are smooth go (anchors, additive, waves); less for a value more than two
@@ -56,9 +57,10 @@ class Explanation:
         The same score by member: ``sum(members.values()) == score``.
     reference
         The part of the bias that is the score, without ``memory``, of the record whose features
-        are all at their means. The other part, ``bias - reference``, is what features do together:
-        below 0 where they tell only side by side and each would lose the whole, above it where
-        they say the same and none would lose much.
+        are all at their means, and what contexts say of any record. The other part,
+        ``bias - reference``, is what features do together: below 0 where they tell only side by
+        side and each would lose the whole, above it where they say the same and none would lose
+        much.
     contexts
         The contexts that add most to the score or take most away, the strongest first: what fields
         of the record say together, and which labels came with it.
