@@ -72,9 +72,7 @@ class Selection:
         """Tell whether a field is a feature; one inside an object also if the object is one."""
         if not inside or name == self.weight:
             return self.wanted(name)
-        ways = [name]
-        while "." in ways[-1]:
-            ways.append(ways[-1].rpartition(".")[0])
+        ways = ways_to(name)
         if name in (self.label, self.key) or not self.ignore.isdisjoint(ways):
             return False
         return self.features is None or not self.features.isdisjoint(ways)
@@ -94,6 +92,21 @@ class Selection:
             else:
                 roles.append(apart.get(name, IGNORED))
         return tuple(found), np.array(roles, dtype=np.int64)
+
+
+def ways_to(name: str) -> list[str]:
+    """Return the name of a field, and of the objects that it is in.
+
+    Examples
+    --------
+    >>> ways_to("payload.from.country")
+    ['payload.from.country', 'payload.from', 'payload']
+
+    """
+    ways = [name]
+    while "." in ways[-1]:
+        ways.append(ways[-1].rpartition(".")[0])
+    return ways
 
 
 def _names(given: Collection[str]) -> frozenset[str]:

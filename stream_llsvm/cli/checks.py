@@ -14,7 +14,7 @@ from typing import Any
 from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.registry import connector_of
-from stream_llsvm.connectors.selection import Selection
+from stream_llsvm.connectors.selection import Selection, ways_to
 from stream_llsvm.records.nested import flattened
 
 _DELIMITERS = ";\t|"
@@ -25,9 +25,13 @@ def first_records(address: str, given: Mapping[str, Any]) -> list[dict[str, Any]
 
     Values are as they are, but for objects, whose fields are those of the record.
     """
+    records = _as_they_come(address, given)
+    return None if records is None else [flattened(record).record for record in records]
+
+
+def _as_they_come(address: str, given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     try:
-        records = connector_of(address).first_records(address, given)
-        return None if records is None else [flattened(record).record for record in records]
+        return connector_of(address).first_records(address, given)
     except FileNotFoundError as error:
         path = str(error)
         folder = os.path.dirname(path) or "."
@@ -54,26 +58,45 @@ def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def check_columns(path: str, given: Mapping[str, Any]) -> None:
     """Raise MistakeError if a column is not there that is named, or is to be two things."""
-    records = first_records(path, given) or []
+    raw = _as_they_come(path, given) or []
+    records = [flattened(record).record for record in raw]
     names = column_names(records)
     if not names or has_own_labels(path, given):
         return
     ignored, features = given.get("ignore", []), given.get("features")
-    asked: dict[str, Any] = {name: given.get(name) for name in ("label", "key", "weight")}
-    out = {f"to ignore {name}": name for name in ignored}
-    check_names(path, records, asked | out | {f"feature {name}": name for name in features or []})
+    apart: dict[str, Any] = {name: given.get(name) for name in ("label", "key", "weight")}
+    kinds = given.get("fields", {})
+    said = {f"{name}={kind}": name for name, kind in kinds.items() if kind != "ignore"}
+    check_names(path, records, apart | said)
+    # Of an object these take all that is in it.
+    out = [*ignored, *(name for name, kind in kinds.items() if kind == "ignore")]
+    wide = {f"to ignore {name}": name for name in out}
+    wide |= {f"feature {name}": name for name in features or []}
+    check_names(path, records, wide, _objects(raw, names))
     try:
-        Selection(**asked, ignore=ignored, features=features)
+        Selection(**apart, ignore=ignored, features=features)
     except ValueError as error:
         raise MistakeError(one_line(error)) from None
 
 
-def check_names(path: str, records: list[dict[str, Any]], asked: Mapping[str, str | None]) -> None:
-    """Raise MistakeError if one of the columns asked for is not there."""
+def _objects(raw: Iterable[Mapping[str, Any]], names: Iterable[str]) -> list[str]:
+    """Return the ways to the objects that fields were taken out of: payload of payload.amount."""
+    own = set(column_names(raw))
+    ways = {way: None for name in names if name not in own for way in ways_to(name)[1:]}
+    return list(ways)
+
+
+def check_names(
+    path: str,
+    records: list[dict[str, Any]],
+    asked: Mapping[str, str | None],
+    objects: Sequence[str] = (),
+) -> None:
+    """Raise MistakeError if one of the columns asked for is not there, nor such an object."""
     names = column_names(records)
     for what, name in asked.items():
-        if name is not None and names and name not in names:
-            like = nearest(name, names)
+        if name is not None and names and name not in names and name not in objects:
+            like = nearest(name, [*names, *objects])
             hint = f"did you mean {like!r}? " if like else ""
             raise MistakeError(
                 f"{path}: there is no column {name!r} ({what}): {hint}There are {listed(names)}"

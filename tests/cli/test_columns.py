@@ -73,6 +73,41 @@ def test_changes_are_unwrapped(tmp_path: Path) -> None:
     assert "There are a, city, y" in refused(*given[:3], "z", *given[4:])
 
 
+def test_an_object_is_left_out_or_chosen_as_a_whole(tmp_path: Path) -> None:
+    data = tmp_path / "nested.jsonl"
+    inside = [{"amount": i / 7, "from": {"country": f"c{i % 3}"}} for i in range(60)]
+    records = [{"a": i % 5, "payload": one, "y": i % 2} for i, one in enumerate(inside)]
+    data.write_text("".join(json.dumps(one) + "\n" for one in records))
+    given = ["evaluate", data, "--label", "y", "--models", "lcc"]
+    whole = {"a", "payload.amount", "payload.from.country"}
+    assert set(told(*given)["columns"]) == whole
+    for flag, value, left in [
+        ("--ignore", "payload", {"a"}),
+        ("--ignore", "payload.from", {"a", "payload.amount"}),
+        ("--field", "payload=ignore", {"a"}),
+        ("--features", "payload", whole - {"a"}),
+    ]:
+        assert set(told(*given, flag, value)["columns"]) == left
+    assert "did you mean 'payload'?" in refused(*given, "--ignore", "payloda")
+    flat = tmp_path / "flat.csv"  # whose names only look like those of an object's fields
+    flat.write_text("payload.amount,y\n" + "1,a\n" * 9)
+    given[1] = flat
+    assert "there is no column 'payload' (to ignore payload)" in refused(
+        *given, "--ignore", "payload"
+    )
+
+
+def test_what_is_said_of_a_column_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    data = shop(tmp_path / "shop.csv")
+    given = ["run", "--from", data, "--label", "y"]
+    for kind in ("name", "ignore"):
+        said = refused(*given, "--field", f"usr={kind}")
+        assert "there is no column 'usr' (" in said and "did you mean 'user'?" in said
+    pipeline = tmp_path / "p.toml"
+    pipeline.write_text(f'[source]\nfrom = "{data}"\nlabel = "y"\n[fields]\nprise = "number"\n')
+    assert "'prise' (prise=number): did you mean 'price'?" in refused("run", pipeline)
+
+
 def test_what_columns_are_in_a_pipeline_file(tmp_path: Path) -> None:
     data, pipeline = shop(tmp_path / "shop.csv"), tmp_path / "p.toml"
     text = f'[fields]\nuser = "nam"\nprice = 7\n[source]\nfrom = "{data}"\nlabel = "y"\n'
