@@ -95,6 +95,14 @@ def test_a_bad_field_does_not_cost_the_record() -> None:
     assert [(r.reason, r.place) for r in strict.rejected] == [("not a number", first)]
 
 
+@pytest.mark.parametrize("large", [b"1e999", b"-1e999", b"Infinity"])
+def test_a_number_beyond_the_floats_does_not_cost_the_record(large: bytes) -> None:
+    batch = decoded(JsonCodec(label="y"), b'{"a": ' + large + b', "b": 2, "y": "up"}')
+    assert records(batch) == [{"a": None, "b": 2.0}]
+    assert batch.labels == ["up"] and not batch.rejected
+    assert [(one.field, one.reason) for one in batch.bad_fields] == [("a", "infinite value")]
+
+
 def test_a_record_of_which_nothing_can_be_read_is_rejected() -> None:
     batch = decoded(JsonCodec(label="y"), b'{"payload": [[1]], "b": null, "y": 1}')
     assert [r.reason for r in batch.rejected] == ["odd value"]
@@ -151,7 +159,8 @@ def test_msgpack_one_by_one_is_the_same(documents: list[Any]) -> None:
         (b'{"a": 1, "k": []}', "odd key", "'key': []"),
         (b"[1]", "not an object", "an array, whose fields have no names: b'[1]'"),
         (b'{"a": 1', "invalid JSON", None),
-        (b'{"a": 1e999}', "invalid JSON", None),
+        (b'{"a": 1e999', "invalid JSON", None),
+        (b'{"a": 1e999}', "infinite value", "'a': inf"),
         (b'{"a": "\xff"}', "invalid UTF-8", None),
         (b'{"a": 1, "y": "\\ud800"}', "odd label", None),
         (b"\0\0\0\1\2Hello", "framed by a schema registry", None),
