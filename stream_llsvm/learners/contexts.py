@@ -41,7 +41,7 @@ class ContextsClassifier(LocalClassifier):
     >>> from stream_llsvm import ContextsClassifier
     >>> model = ContextsClassifier()
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 8...%
+    Accuracy: 9...%
 
     """
 

@@ -27,7 +27,7 @@ def sets_of(hashes: Sequence[int], most: int, largest: int) -> list[tuple[int, .
     Examples
     --------
     >>> sets_of([5, 7, 9], 6, 5)
-    [(0,), (1,), (2,), (0, 2), (1, 2), (0, 1)]
+    [(0,), (1,), (2,), (1, 2), (0, 2), (0, 1)]
 
     """
     chosen: list[tuple[int, ...]] = [(i,) for i in range(len(hashes))]

@@ -217,9 +217,6 @@ def test_a_mistake_about_a_file_is_one_line(data: Path) -> None:
     told = refused("demo", "--no-browser", "--stream", data, "--label", "z")
     assert "there is no column 'z'" in told
     assert told.count("\n") == 1
-    told = refused("demo", "--no-browser", "--stream", data, "--label", "y")
-    assert "leave out what is text: --ignore id" in told
-    assert told.count("\n") == 1
 
 
 @pytest.mark.parametrize("absent", ["starlette", "uvicorn"])

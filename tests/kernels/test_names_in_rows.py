@@ -7,6 +7,7 @@ import pytest
 
 from stream_llsvm.kernels import run
 from stream_llsvm.kernels.scaling import ABSENT
+from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.records.boxes import boxed_name, boxed_time
 from tests.kernels.alone import alone
 from tests.oracle_compare import COMMITTEES, Kernels, stream
@@ -15,8 +16,9 @@ NO, YES = boxed_name("no"), boxed_name("yes")
 
 
 def made(width: int = 3, classes: int = 2) -> Kernels:
-    """Return a committee that has learned some numbers."""
-    kernels = Kernels(COMMITTEES["all"], width, classes)
+    """Return a committee, of members that know no names, which has learned some numbers."""
+    members = [one for one in COMMITTEES["all"] if not isinstance(one, Contexts)]
+    kernels = Kernels(members, width, classes)
     kernels.rows(*stream(0, 120, width, classes))
     return kernels
 

@@ -26,7 +26,9 @@ def everything(model: Any) -> Any:
     payload = dict(model._payload())
     state, foretold = payload.pop("state"), payload.pop("foretold")
     assert foretold is None or all(part.size == 0 for part in foretold.values())
-    return b"" if state is None else state.tobytes(), payload
+    pages = payload.pop("pages", None)
+    known = [b"" if part is None else part.tobytes() for part in (state, pages)]
+    return known, payload
 
 
 def taught(model: Any, stream: Iterable[tuple[Mapping[Any, Any], float]]) -> Any:
