@@ -86,6 +86,17 @@ def label_values(given: Mapping[str, Any]) -> Values:
     return Values(**{name: given[name] for name in ("missing", "decimal") if name in given})
 
 
+def said_of_columns(given: Mapping[str, Any], late: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a run is told of columns, for its checkpoints; late labels name theirs."""
+    said = {name: given[name] for name in FIELDS if name != "on_bad_field" and given.get(name)}
+    for name in ("ignore", "features"):  # in whatever order they are named
+        if name in said:
+            said[name] = sorted(set(said[name]))
+    if late is not None and "label" in late:
+        said["label"] = late["label"]
+    return said
+
+
 def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
@@ -112,7 +123,8 @@ def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engi
             how["every"] = kept.get("every", 60.0)
         # Labels that come later are read as their own section says.
         numbers = label_values(settings["source"] if late is None else late)
-        engine = Engine(source, model, sink=sink, numbers=numbers, **how)
+        columns = said_of_columns(settings["source"], late)
+        engine = Engine(source, model, sink=sink, numbers=numbers, columns=columns, **how)
     except _UNFIT as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:

@@ -88,6 +88,7 @@ def logged(form: str = "text") -> Iterator[None]:
 #: Events that are told, and how grave each is.
 _TOLD = {
     "at most once": logging.WARNING,
+    "columns changed": logging.WARNING,
     "no labels": logging.WARNING,
     "checkpoint failed": logging.ERROR,
     "recovering": logging.WARNING,

@@ -90,6 +90,7 @@ def predict(
         check_columns(data, options)
     else:  # what stands in front of it decides what it makes of which column
         options["numeric"] = False
+    options = _own_kinds(saved, given) | options
     sink = make_sink({"to": "-" if to is None else to})
     kept, values = saved.checkpoint, label_values(options)
     learner = made(lambda: Learner(saved.model, every=every, values=values))
@@ -129,6 +130,14 @@ def predict(
         good = f", {right if score.percent else f'{score.title} {told} over {labelled:,} labels'}"
     print(f"{done:,} predicted, {rejected:,} rejected{good}", file=sys.stderr)
     return 0
+
+
+def _own_kinds(saved: Saved, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a checkpoint's run was told that columns are; a model alone does not know."""
+    said = None if saved.checkpoint is None else saved.checkpoint.get("columns")
+    apart = {given.get(name) for name in ("label", "key", "weight")}
+    kinds = {} if said is None else said.get("fields", {})
+    return {"fields": {name: kind for name, kind in kinds.items() if name not in apart}}
 
 
 def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from river import base
@@ -79,6 +79,9 @@ class Engine:
         ``all`` labels.
     numbers
         How a label that is text is read as a number, if the model learns numbers.
+    columns
+        What was said of columns, as plain values: ``{"label": "y", "ignore": ["id"]}``. Checkpoints
+        keep it. A run does not go on with another label, and notes what else is said otherwise.
     trust_pickle
         Whether checkpoints may hold pickled parts: classes that this package does not know. Reading
         them can run any code, so the folder must be one that nobody else can write to.
@@ -116,6 +119,7 @@ class Engine:
         window: int = WINDOW,
         probabilities: str = "top",
         numbers: Values | None = None,
+        columns: Mapping[str, Any] | None = None,
         trust_pickle: bool = False,
         clock: Callable[[], float] = time.time,
         watchers: Sequence[Watcher] = (),
@@ -138,6 +142,7 @@ class Engine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.max_batch = checkpoints, max_batch
+        self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
         self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.position: Position | None = None

@@ -45,6 +45,7 @@ class Contents(NamedTuple):
     rejected: dict[str, int]
     bad_fields: dict[str, int]
     fields: dict[str, Any]
+    columns: dict[str, Any] | None
     deletes: int
     late_position: Position | None
     waiting: dict[str, Any] | None
@@ -81,11 +82,21 @@ def contents_of(
         counter(payload, "rejected"),
         counter({"bad_fields": {}, **payload}, "bad_fields"),  # older ones have none
         fields,
+        _columns(payload),
         count({"deletes": 0, **payload}, "deletes"),
         None if late is None else _position(late),
         None if late is None else late["waiting"],
         written,
     )
+
+
+def _columns(payload: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return what was said of columns; None of an older version, and if nobody says."""
+    found: dict[str, Any] | None = part({"columns": None, **payload}, "columns", dict, type(None))
+    if found is not None:
+        kinds = part({"fields": {}, **found}, "fields", dict)
+        require(plain(found) and all(type(kind) is str for kind in kinds.values()), "columns")
+    return found
 
 
 def _position(payload: Mapping[str, Any]) -> Position | None:
@@ -120,6 +131,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"{type(contents.model).__name__}, not a {type(before.model).__name__}; another "
             "folder begins anew"
         )
+    _check_label(engine.columns, contents.columns, checkpoints)
     engine.learner = Learner(contents.model, every=before.every, values=before.values)
     engine.progress.restore(contents.progress)
     engine.rejects.counts.update(contents.rejected)
@@ -142,6 +154,44 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"{error}): give the source that it was of, or another folder"
         ) from error
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+    if engine.columns is None:
+        engine.columns = contents.columns
+    elif changed := _changes(engine.columns, contents.columns):
+        engine.progress.note(
+            "columns changed", f"{changed}; what was learned of them before stays as it is"
+        )
+
+
+def _check_label(
+    wanted: dict[str, Any] | None, kept: dict[str, Any] | None, checkpoints: Checkpoints
+) -> None:
+    """Raise EngineError if the model has learned another label than the one that is asked for."""
+    if wanted is None or kept is None or wanted.get("label") == kept.get("label"):
+        return
+    labels = f"{_said(kept.get('label'))}, not {_said(wanted.get('label'))}"
+    raise EngineError(
+        f"{checkpoints.folder} holds a run with another label ({labels}): name another folder, "
+        "or put the label back as it was"
+    )
+
+
+def _changes(wanted: dict[str, Any], kept: dict[str, Any] | None) -> str:
+    """Return what is said of columns otherwise than before; empty if nothing is."""
+    if kept is None:
+        return ""
+    changed = [name for name in {**kept, **wanted} if wanted.get(name) != kept.get(name)]
+    return "; ".join(
+        f"{name}: {_said(kept.get(name))} before, now {_said(wanted.get(name))}" for name in changed
+    )
+
+
+def _said(value: Any) -> str:
+    """Return one thing that is said of columns as it is written behind a flag."""
+    if isinstance(value, dict):
+        value = [f"{name}={kind}" for name, kind in value.items()]
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "none"
+    return "none" if value is None else repr(value)
 
 
 def _check_can_be_kept(engine: Engine) -> None:

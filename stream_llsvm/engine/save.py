@@ -33,6 +33,7 @@ def saved(engine: Engine) -> dict[str, Any]:
         "rejected": dict(engine.rejects.counts),
         "bad_fields": dict(engine.rejects.bad_fields),
         "fields": engine.census.payload(),
+        "columns": engine.columns,
         "deletes": engine.rejects.deletes,
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),

@@ -76,6 +76,23 @@ def test_what_cannot_be_predicted(tmp_path: Path, kept: Path, data: Path) -> Non
         assert len(said.splitlines()) == 1
 
 
+def test_a_checkpoint_knows_what_its_columns_are(tmp_path: Path) -> None:
+    data, folder = tmp_path / "zips.csv", tmp_path / "kept"
+    zips = [f"{7 + i * i % 5:05}" for i in range(300)]
+    data.write_text("zip,y\n" + "".join(f"{one},{int(one) % 2}\n" for one in zips))
+    given = ["--label", "y", "--field", "zip=name"]
+    small = ["--model", "llsvm", "--option", "n_anchors=9", "--option", "n_neighbors=4"]
+    model = tmp_path / "m.llsvm"
+    told("run", "--from", data, *given, *small, "--checkpoints", folder, "--save", model)
+    as_names = said(run("predict", folder, data, *given).stdout)
+    assert said(run("predict", folder, data).stdout) == as_names
+    assert said(run("predict", folder, data, "--label", "y").stdout) == as_names
+    assert said(run("predict", model, data).stdout) != as_names  # which knows nothing of files
+    assert run("predict", folder, data, "--key", "y").exit_code == 0
+    as_numbers = run("predict", folder, data, "--field", "zip=number")
+    assert said(as_numbers.stdout) != as_names
+
+
 def test_predict_takes_the_flags_that_run_has(tmp_path: Path, kept: Path, data: Path) -> None:
     to = tmp_path / "some.jsonl"
     flags = ["--label", "y", "--ignore", "a", "--max-records", 30, "--to", to]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm import load_model
+from stream_llsvm.model.file import read, write
 from tests.cli.support import csv_file, newest, refused, run, started, told
 
 SMALL = ["--model", "llsvm", "--option", "n_anchors=12", "--option", "n_neighbors=4"]
@@ -252,6 +253,49 @@ def test_another_model_than_the_one_kept_is_refused(tmp_path: Path, data: Path) 
     again = arguments(data, "--checkpoints", folder)
     assert "n_anchors = 12, not 13" in refused(*again, "--option", "n_anchors=13")
     assert "a LLSVMClassifier, not a SAPLClassifier" in refused(*again, "--model", "sapl")
+
+
+def test_another_label_than_the_one_learned_is_refused(tmp_path: Path, data: Path) -> None:
+    folder, to = tmp_path / "kept", tmp_path / "out.jsonl"
+    more = ["--checkpoints", folder, "--to", to, *SMALL]
+    told("run", "--from", data, "--label", "y", *more, "--max-records", 100)
+    whole = to.read_bytes()
+    said = refused("run", "--from", data, "--label", "a", *more)
+    assert said == (
+        f"stream-llsvm: {folder} holds a run with another label ('y', not 'a'): name another "
+        "folder, or put the label back as it was\n"
+    )
+    assert to.read_bytes() == whole
+    assert told("run", "--from", data, "--label", "y", *more)["learned"] == 400
+
+
+def test_what_is_said_of_columns_otherwise_is_told(tmp_path: Path, data: Path) -> None:
+    folder = tmp_path / "kept"
+    given = ["run", "--from", data, "--label", "y", "--checkpoints", folder, *SMALL]
+    told(*given, "--ignore", "id,b", "--max-records", 100)
+    same = run(*given, "--ignore", "b,id", "--max-records", 100)
+    assert same.exit_code == 0 and "columns changed" not in same.stderr
+    changed = ["--ignore", "id", "--field", "b=number"]
+    result = run(*given, *changed, "--max-records", 100)
+    assert result.exit_code == 0, result.output
+    (said,) = [line for line in result.stderr.splitlines() if "columns changed" in line]
+    assert "warning: columns changed: " in said
+    assert "ignore: b,id before, now id; fields: none before, now b=number; what was" in said
+    assert "columns changed" not in run(*given, *changed).stderr  # the last one is what counts
+    assert newest(folder)["columns"] == {"label": "y", "ignore": ["id"], "fields": {"b": "number"}}
+
+
+def test_a_checkpoint_that_does_not_say_what_was_said_goes_on(tmp_path: Path, data: Path) -> None:
+    folder = tmp_path / "kept"
+    given = arguments(data, "--checkpoints", folder)
+    told(*given, "--max-records", 100)
+    for path in folder.glob("checkpoint-*"):
+        payload = read(path)
+        del payload["columns"]
+        write(path, payload)
+    result = run(*given, "--ignore", "a")
+    assert result.exit_code == 0 and "columns changed" not in result.stderr
+    assert newest(folder)["columns"] == {"label": "y", "key": "id", "ignore": ["a"]}
 
 
 def test_debug_shows_where_it_came_from(data: Path) -> None:

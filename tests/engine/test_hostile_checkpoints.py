@@ -149,6 +149,10 @@ def at(where: Any, value: Any) -> Change:
 SCORES = ("progress", "scores")
 WAITING = ("late", "waiting")
 HOSTILE: dict[str, tuple[tuple[Any, ...], Change]] = {
+    "columns that are a list": (("columns",), put(["a"])),
+    "columns of which kinds are a list": (("columns",), put({"fields": ["a"]})),
+    "columns of a kind that is no text": (("columns",), put({"fields": {"a": 1}})),
+    "columns with an array": (("columns",), put({"ignore": np.zeros(3)})),
     "scores of one kind more": ((*SCORES, "sums"), put(np.zeros(COUNTED + 1))),
     "scores of one kind less": ((*SCORES, "sums"), put(np.zeros(COUNTED - 1))),
     "hits of one kind less": ((*SCORES, "recent_hits"), lambda hits: hits[:-1]),
