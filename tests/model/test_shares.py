@@ -56,6 +56,7 @@ def test_numbers_only_are_not_touched() -> None:
     model = SAPLClassifier()
     for x, y in records(100):
         model.learn_one({"amount": x["amount"]}, y)
+    assert model._state is not None
     assert model._state.plan[0, MODEL_ROW.shared_out] == 0
 
 
