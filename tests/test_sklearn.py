@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,21 @@ def test_an_explanation_names_the_columns() -> None:
     assert list(bare.explain_one(X.to_numpy()[3]).contributions) == [0, 1, 2, 3]
     with pytest.raises(ValueError, match="one record; got 2"):
         bare.explain_one(X.to_numpy()[:2])
+
+
+def test_an_explanation_names_the_columns_also_in_contexts_and_for_a_row() -> None:
+    days = [dt.datetime(2026, 1, 1 + day % 2, 12 * (day % 2)) for day in range(40)]
+    objects = [{"page": "home"}, {"page": "shop"}] * 20
+    X = pd.DataFrame({"when": days, "from": objects, "country": ["DE", "SE"] * 20, "a": 1.5})
+    model: Any = face.CommitteeClassifier(epochs=1).fit(X, [0, 1] * 20)
+    told = model.explain_one(X[:1])
+    assert set(told.contributions) == set(told.weights) == {"when", "from.page", "country", "a"}
+    fields = {field for context in told.contexts for field in context.values}
+    assert {"from.page", "country"} <= fields
+    assert fields <= {"when hour", "when weekday", "from.page", "country", "a"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.explain_one(X.iloc[0]) == told
 
 
 @pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])

@@ -44,10 +44,11 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         x
-            One record: a sequence of values, or a dataframe or an array of one row.
+            One record: a sequence of values, a row of a dataframe (``X.iloc[0]``), or a dataframe
+            or an array of one row.
 
         """
-        row = self._records(x if np.ndim(x) == 2 else [x])
+        row = self._records(_as_rows(x))
         if row.shape[0] != 1:
             raise ValueError(f"explain_one explains one record; got {row.shape[0]}")
         dense = row.toarray() if hasattr(row, "toarray") else row
@@ -59,6 +60,10 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
             found,
             contributions={_named(names, i): v for i, v in found.contributions.items()},
             weights={_named(names, i): v for i, v in found.weights.items()},
+            contexts=[
+                dataclasses.replace(c, values={_named(names, i): v for i, v in c.values.items()})
+                for c in found.contexts
+            ],
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -164,8 +169,16 @@ def face_of(name: str, face: type[StreamEstimator]) -> type[StreamEstimator]:
 
 
 def _named(names: Any, field: Any) -> Any:
-    """Return a column's name by its number; a field of an object in a column has its own."""
-    return names[field] if isinstance(field, int) else field
+    """Return a column's name by its number, also of a part of it: an hour, a field of an object."""
+    part = str(field).lstrip("0123456789")
+    return f"{names[int(str(field).removesuffix(part))]}{part}"
+
+
+def _as_rows(x: Any) -> Any:
+    """Return one record as rows: a row of a frame of pandas, which has names, as a frame."""
+    if np.ndim(x) == 2:
+        return x
+    return x.to_frame().T if hasattr(x, "to_frame") and hasattr(x, "index") else [x]
 
 
 def _accepted(X: Any) -> dict[str, Any]:
