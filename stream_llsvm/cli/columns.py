@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from stream_llsvm.cli.checks import flag_of
 from stream_llsvm.engine.census import Taken
@@ -77,20 +77,22 @@ def _wrapped(title: str, names: list[str]) -> list[str]:
     return [line.replace(_NO_BREAK, " ") for line in found]
 
 
-def doubts(fields: Mapping[str, Taken]) -> Iterator[str]:
+def doubts(fields: Mapping[str, Taken], declared: Collection[str] = ()) -> Iterator[str]:
     """Yield what looks as if it was not meant.
 
     Parameters
     ----------
     fields
         What each column was taken for.
+    declared
+        Columns of which was said what they are: these are no numbers by mistake.
 
     """
     for name, taken in fields.items():
         names = taken.counts.get("name", 0)
         if taken.usual != "name" or names < _FEW:
             continue
-        if _is_number(taken.example.replace(",", ".")):
+        if name not in declared and _is_number(taken.example.replace(",", ".")):
             yield (
                 f"column {name!r} holds names such as {taken.example!r}: if they are numbers, "
                 "--decimal ,"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,7 +102,7 @@ def evaluate(
     contents, leading = look_through(options, max_records, task), headline(task)
     if missing := contents.what_is_missing():
         raise MistakeError(f"{data}: {missing}")
-    _warn(contents)
+    _warn(contents, options.get("fields", {}))
     console = Console(stderr=True, highlight=False, quiet=as_json)
     try:
         with raising_interrupts(), _progress_bar(console) as bar:
@@ -235,13 +235,14 @@ def _warm(learner: Learner, options: Mapping[str, Any]) -> None:
         learner.take(learner.readable(batch))
 
 
-def _warn(contents: Contents) -> None:
+def _warn(contents: Contents, declared: Collection[str]) -> None:
     """Say on stderr what looks as if it was not meant."""
     from stream_llsvm.cli.columns import doubts
     from stream_llsvm.cli.log import doubted
 
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
-    for text in [*([] if doubt is None else [doubt]), *doubts(contents.census.fields())]:
+    odd = doubts(contents.census.fields(), declared)
+    for text in [*([] if doubt is None else [doubt]), *odd]:
         print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
 
 

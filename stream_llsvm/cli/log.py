@@ -165,7 +165,7 @@ class Alarms(Watcher):
         from stream_llsvm.cli.columns import doubts
 
         self._looked = True
-        for doubt in doubts(engine.census.fields()):
+        for doubt in doubts(engine.census.fields(), (engine.columns or {}).get("fields", {})):
             warn(doubt, event="doubtful column")
 
     def _doubt_the_label(self, engine: Engine) -> None:

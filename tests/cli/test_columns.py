@@ -137,6 +137,10 @@ def test_a_run_asks_about_columns_once(tmp_path: Path) -> None:
     asked = "column 'a' holds names such as '0,5': if they are numbers, --decimal ,"
     assert run(*given).stderr.count(asked) == 1
     assert asked not in run(*given, "--decimal", ",").stderr
+    assert asked not in run(*given, "--field", "a=name").stderr
+    evaluated = ["evaluate", data, *given[3:7], "--models", "lcc"]
+    assert asked in run(*evaluated).stderr
+    assert asked not in run(*evaluated, "--field", "a=name").stderr
 
 
 def test_kinds_that_mix_and_many_columns() -> None:
