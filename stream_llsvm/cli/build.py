@@ -21,6 +21,7 @@ from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
+from stream_llsvm.engine.mean_weight import MeanWeight
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.engine.task import CLASSIFICATION, Task, with_numbers
 from stream_llsvm.model.file import ModelFileError
@@ -174,6 +175,8 @@ class Contents(NamedTuple):
         Whether they are classes or numbers.
     deletes
         How many only told that something was deleted.
+    mean_weight
+        What the records count on the mean.
 
     """
 
@@ -186,6 +189,7 @@ class Contents(NamedTuple):
     census: Census
     task: Task
     deletes: int
+    mean_weight: MeanWeight
 
     def what_is_missing(self) -> str:
         """Say why nothing can be learned from it; empty if something can."""
@@ -236,7 +240,8 @@ def batches(options: Mapping[str, Any], max_records: int | None) -> Iterator[Bat
 def look_through(options: Mapping[str, Any], max_records: int | None, task: Task) -> Contents:
     """Return what there is to know of a file before learners can be run through it."""
     records = rejected = unlabelled = deletes = 0
-    labels, first, bad_fields, census = set[Any](), "", Counter[str](), Census()
+    labels, first, bad_fields = set[Any](), "", Counter[str]()
+    census, mean_weight = Census(), MeanWeight()
     values = label_values(options)
     for address in options["from"]:
         check_columns(address, options)
@@ -246,6 +251,7 @@ def look_through(options: Mapping[str, Any], max_records: int | None, task: Task
             records += len(batch)
             deletes += batch.deletes
             census.take(batch)
+            mean_weight.take(batch)
             rejected += len(batch.rejected)
             bad_fields.update(one.field for one in batch.bad_fields)
             unlabelled += batch.labels.count(None)
@@ -258,4 +264,5 @@ def look_through(options: Mapping[str, Any], max_records: int | None, task: Task
     except SourceError as error:
         raise RunFailedError(one_line(error)) from error
     labels -= {None}
-    return Contents(records, rejected, first, bad_fields, unlabelled, labels, census, task, deletes)
+    counted = (records, rejected, first, bad_fields, unlabelled, labels)
+    return Contents(*counted, census, task, deletes, mean_weight)

@@ -242,8 +242,9 @@ def _warn(contents: Contents, declared: Collection[str]) -> None:
 
     doubt = doubted(len(contents.labels), contents.records - contents.unlabelled)
     odd = doubts(contents.census.fields(), declared)
-    for text in [*([] if doubt is None else [doubt]), *odd]:
-        print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
+    for text in [doubt, contents.mean_weight.doubt(), *odd]:
+        if text is not None:
+            print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
 
 
 def _warn_of_refused(rows: list[dict[str, Any]]) -> None:

@@ -90,6 +90,7 @@ _TOLD = {
     "at most once": logging.WARNING,
     "columns changed": logging.WARNING,
     "no labels": logging.WARNING,
+    "large weights": logging.WARNING,
     "checkpoint failed": logging.ERROR,
     "recovering": logging.WARNING,
     "reconnected": logging.INFO,

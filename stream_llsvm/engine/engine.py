@@ -35,9 +35,9 @@ from stream_llsvm.engine.results import learned_before, results_of
 from stream_llsvm.engine.resume import EngineError, continued
 from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
-from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher
+from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
 from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.pipeline import is_pipeline, learner_in
+from stream_llsvm.learners.pipeline import is_pipeline
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -144,10 +144,9 @@ class Engine:
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
-        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
+        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), Weights(), *watchers]
         self.position: Position | None = None
         self._again_from: Position | None = None
-        self._told_unweighed = False
         self._stop = threading.Event()
         self._saver: Saver | None = None
         self._keep_text()
@@ -265,7 +264,6 @@ class Engine:
             self.rejects.refused(batch.places, answers.refused)
             learned = self.progress.counts["learned"]
             self.progress.score(batch.labels, answers, batch.weights)
-            self._note_unweighed(batch)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)
             if self.sink is not None:
@@ -280,14 +278,6 @@ class Engine:
             self.rejects.check(self.progress.counts["predicted"])
         except TooManyRejected as error:
             raise EngineError(str(error)) from None
-
-    def _note_unweighed(self, batch: Batch) -> None:
-        """Say once that weights come, and the model does not learn by them."""
-        if batch.weights is None or self.learner.weighs or self._told_unweighed:
-            return
-        self._told_unweighed = True
-        name = type(learner_in(self.model)).__name__
-        self.progress.note("no weights", f"a {name} learns each record that counts as one")
 
     def _take_labels(self) -> bool:
         """Learn the records whose labels have come; returns whether there were any."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.mean_weight import MeanWeight
+from stream_llsvm.learners.pipeline import learner_in
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -99,3 +101,24 @@ class Unlabelled(Watcher):
             f"none of the first {self._seen:,} records has one, so that nothing is learned: is the "
             f"label's name right? The features are {fields}",
         )
+
+
+class Weights(Watcher):
+    """Notes, once, that the model takes no weights, or that weights are far above 1."""
+
+    def __init__(self) -> None:
+        self._mean = MeanWeight()
+        self._told = False
+
+    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
+        """Look at what the records count."""
+        self._mean.take(batch)
+        if self._told or batch.weights is None:
+            return
+        if not engine.learner.weighs:
+            self._told = True
+            name = type(learner_in(engine.model)).__name__
+            engine.progress.note("no weights", f"a {name} learns each record that counts as one")
+        elif doubt := self._mean.doubt():
+            self._told = True
+            engine.progress.note("large weights", doubt)

@@ -46,6 +46,23 @@ def test_evaluate_says_which_model_takes_no_weights(data: Path) -> None:
     assert "knn learns each record that counts as one" in result.stderr
 
 
+@pytest.mark.parametrize(("weight", "warned"), [(40, 1), (2, 0)])
+def test_weights_far_above_one_are_warned_of_once(
+    tmp_path: Path, data: Path, weight: int, warned: int
+) -> None:
+    heavy = tmp_path / "heavy.csv"
+    names, *lines = data.read_text().splitlines()
+    rows = [line.split(",") for line in lines] * 4
+    heavy.write_text("\n".join([names, *(f"{a},{b},{weight},{y}" for a, b, _, y in rows)]) + "\n")
+    file = (heavy, "--label", "y", "--weight", "count")
+    for result in (
+        run("evaluate", *file, "--models", "sapl,pegasos"),
+        run("run", "--from", *file, "--model", "sapl"),
+    ):
+        assert result.exit_code == 0, result.output
+        assert result.stderr.count(f"weights are {weight} on the mean") == warned
+
+
 def test_run_and_predict_leave_the_weight_out_of_the_features(tmp_path: Path, data: Path) -> None:
     model = tmp_path / "model.llsvm"
     report: dict[str, Any] = told(
