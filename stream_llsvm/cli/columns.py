@@ -52,7 +52,7 @@ def _shown(name: str, taken: Taken) -> str:
     """Return a column's name, how many names it has, and what else is in it."""
     said = {kind: n for kind, n in taken.counts.items() if kind != "missing"}
     whole, usual = sum(said.values()), taken.usual
-    more = [f"{taken.distinct:,}"] if usual == "name" else []
+    more = [f"{'~' * taken.about}{taken.distinct:,}"] if usual == "name" else []
     if whole and said[usual] < _CLEAR * whole:
         shown = (kind for kind in said if kind != usual and said[kind] >= (1 - _CLEAR) * whole)
         others = sorted(shown, key=lambda kind: -said[kind])

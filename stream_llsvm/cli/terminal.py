@@ -153,7 +153,10 @@ def print_json(report: dict[str, Any], out: TextIO | None = None) -> None:
 def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) -> None:
     """Print what became of a run, to standard output unless told otherwise."""
     console = Console(file=out, highlight=False)
-    taken = {n: Taken(c["counts"], c["distinct"]) for n, c in report.get("columns", {}).items()}
+    taken = {
+        name: Taken(one["counts"], one["distinct"], about=one.get("about", False))
+        for name, one in report.get("columns", {}).items()
+    }
     for line in lines(taken):
         console.print(line, soft_wrap=True, markup=False)
     drawn = Table(show_header=bool(report["scores"]), title_justify="left")

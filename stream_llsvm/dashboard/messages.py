@@ -111,6 +111,7 @@ def _fields(fields: Fields) -> dict[str, Any]:
                 "kind": taken.usual,
                 "share": {kind: number(n / records, 3) for kind, n in taken.counts.items()},
                 "distinct": taken.distinct or None,
+                "about": taken.about,
                 "example": text(taken.example) if taken.distinct else None,
                 "missing": number(max(0.0, 1 - taken.said / records), 3),
             }

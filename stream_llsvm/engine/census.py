@@ -30,17 +30,20 @@ _ALL_OF_FIRST = 20_000  # records; of later batches one in so many is counted
 _ONE_IN = 16
 _SHOWN = 60  # characters of an example
 _PLACES = 2**14  # to count distinct names with
+_EXACT = 256  # distinct names of a field that are counted one by one
 
 
 class Taken(NamedTuple):
     """What a field was taken for, in how many of the records that were looked at.
 
-    ``distinct`` is how many names it had, about; 0 if none. ``example`` is the first of them.
+    ``distinct`` is how many names it had, 0 if none; ``about`` tells that there were too many to
+    count one by one. ``example`` is the first of them.
     """
 
     counts: dict[str, int]
     distinct: int = 0
     example: str = ""
+    about: bool = False
 
     @property
     def said(self) -> int:
@@ -55,28 +58,36 @@ class Taken(NamedTuple):
 
 
 class _Field:
-    """One field's counts; distinct names by the places that their codes take in a table."""
+    """One field's counts; distinct names by their codes, or, if many, the places those take."""
 
-    __slots__ = ("counts", "example", "places")
+    __slots__ = ("codes", "counts", "example", "places")
 
     def __init__(self) -> None:
         self.example = ""
         self.counts = np.zeros(len(KINDS), dtype=np.int64)
         self.places: NDArray[np.bool_] | None = None
+        self.codes: set[int] | None = set()  # None: there are too many
 
     def note(self, codes: NDArray[np.int64], first: str) -> None:
         if self.places is None:
             self.places = np.zeros(_PLACES, dtype=np.bool_)
             self.example = first[:_SHOWN]
         self.places[codes % _PLACES] = True
+        if self.codes is not None:
+            self.codes.update(codes.tolist())
+            if len(self.codes) > _EXACT:
+                self.codes = None
 
     @property
     def distinct(self) -> int:
-        """How many codes there were, by how many places are free (linear counting)."""
-        if self.places is None:
-            return 0
+        """How many codes there were; of many about, by how many places are free.
+
+        That is linear counting; there are no more of them than names were seen.
+        """
+        if self.codes is not None or self.places is None:
+            return len(self.codes or ())
         free = max(1, _PLACES - int(np.count_nonzero(self.places)))
-        return round(_PLACES * log(_PLACES / free))
+        return min(int(self.counts[_NAME]), round(_PLACES * log(_PLACES / free)))
 
 
 class Census:
@@ -173,6 +184,7 @@ class Census:
                 {kind: int(n) for kind, n in zip(KINDS, field.counts, strict=True) if n},
                 field.distinct,
                 field.example,
+                field.codes is None,
             )
             for name, field in islice(self._fields.items(), most)
         }
@@ -181,6 +193,7 @@ class Census:
         """Return the same as plain values, to be shown."""
         return {
             name: {"kind": taken.usual, "counts": taken.counts, "distinct": taken.distinct}
+            | ({"about": True} if taken.about else {})
             for name, taken in self.fields().items()
         }
 
@@ -191,6 +204,7 @@ class Census:
                 "counts": dict(zip(KINDS, field.counts.tolist(), strict=True)),
                 "example": field.example,
                 "places": None if field.places is None else np.packbits(field.places),
+                "codes": None if field.codes is None else np.array(sorted(field.codes), np.int64),
             }
             for name, field in self._fields.items()
         }
@@ -209,5 +223,11 @@ class Census:
             if places is not None:
                 require(places.dtype == np.uint8 and places.shape == (_PLACES // 8,), "fields")
                 field.places = np.unpackbits(places).astype(np.bool_)
+            # An older version kept the places alone.
+            unknown = None if places is not None else np.zeros(0, np.int64)
+            codes = part({"codes": unknown, **kept}, "codes", np.ndarray, type(None))
+            fits = codes is None or (codes.dtype == np.int64 and codes.ndim == 1)
+            require(fits and (codes is None or len(codes) <= _EXACT), "fields")
+            field.codes = None if codes is None else set(codes.tolist())
         self._fields = found
         self._seen = min(MOST, max((int(f.counts.sum()) for f in found.values()), default=0))

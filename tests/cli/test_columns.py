@@ -143,6 +143,23 @@ def test_a_run_asks_about_columns_once(tmp_path: Path) -> None:
     assert asked not in run(*evaluated, "--field", "a=name").stderr
 
 
+def test_how_many_names_there_are_is_about_if_there_are_many(tmp_path: Path) -> None:
+    data = tmp_path / "many.csv"
+    rows = "".join(f"u{i},c{i % 200},{i % 2}\n" for i in range(2_000))
+    data.write_text("user,city,y\n" + rows)
+    kept = tmp_path / "kept"
+    given = ["--label", "y", "--checkpoints", kept, *SMALL]
+    shown = [
+        run("run", "--from", data, *given).stdout,
+        run("inspect", kept).stdout,
+        run("evaluate", data, "--label", "y", "--models", "lcc").stdout,
+    ]
+    for text in shown:
+        names = next(line for line in text.splitlines() if line.startswith("names"))
+        assert names.startswith("names     user (~") and names.endswith("), city (200)")
+        assert int(names.split("~")[1].split(")")[0].replace(",", "")) <= 2_000
+
+
 def test_kinds_that_mix_and_many_columns() -> None:
     fields = {f"f{i}": Taken({"number": 9}) for i in range(50)}
     fields["zip"] = Taken({"number": 60, "name": 30, "missing": 900}, 12)

@@ -200,6 +200,7 @@ def test_what_fields_were_taken_for() -> None:
     assert kinds == {"x": "number", "y": "number", "city": "name", "at": "time", "odd": "name"}
     assert fields["y"]["missing"] == 0.25
     assert (fields["city"]["distinct"], fields["city"]["example"]) == (7, "city 0")
+    assert not any(one["about"] for one in told["fields"])
     assert fields["odd"]["share"] == {"number": 0.1, "name": 0.9}
     assert fields["x"]["distinct"] is None and fields["x"]["missing"] == 0
 

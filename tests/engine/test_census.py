@@ -80,7 +80,34 @@ def test_distinct_names_are_counted_about_right_in_little_memory() -> None:
     codec = CsvCodec(["user", "b"])
     for n in (30, 1_000, 20_000):
         census = counted(decoded(codec, *[b"u%d,1" % i for i in range(n)] * (1 if n > 99 else 5)))
-        assert census.fields()["user"].distinct == pytest.approx(n, rel=0.03, abs=1)
+        found = census.fields()["user"]
+        assert found.distinct == pytest.approx(n, rel=0.03) and found.about == (n > 256)
+        assert census.report()["user"].get("about", False) == (n > 256)
+        kept = Census()
+        kept.restore(loads(dumps(census.payload())))
+        assert kept.report() == census.report()
+
+
+def test_few_names_are_counted_exactly_and_many_are_no_more_than_were_seen() -> None:
+    for seed in range(40):
+        rows = [b"u%d-%d,1" % (seed, i) for i in range(256)]
+        census = counted(decoded(CsvCodec(["user", "b"]), *rows[:100], *rows))
+        assert census.fields()["user"][1:] == (256, f"u{seed}-0", False)
+        many = counted(
+            decoded(CsvCodec(["user", "b"]), *[b"%b%d,1" % (rows[0][:4], i) for i in range(2_000)])
+        )
+        assert 1_900 < many.fields()["user"].distinct <= 2_000
+
+
+def test_what_an_older_version_kept_is_about() -> None:
+    census = counted(decoded(CsvCodec(["user", "b"]), *[b"u%d,1" % (i % 9) for i in range(50)]))
+    payload = census.payload()
+    for one in payload.values():
+        del one["codes"]
+    kept = Census()
+    kept.restore(payload)
+    user, b = kept.fields().values()
+    assert (user.distinct, user.about) == (9, True) and not b.about
 
 
 def test_fields_are_bounded_and_later_batches_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,6 +143,8 @@ def test_it_goes_on_where_it_was() -> None:
         {"a": {"counts": {"odd": 1}, "example": "", "places": None}},
         {"a": {"counts": {}, "example": 1, "places": None}},
         {"a": {"counts": {}, "example": "", "places": np.zeros(3, dtype=np.uint8)}},
+        {"a": {"counts": {}, "example": "", "places": None, "codes": np.zeros(3)}},
+        {"a": {"counts": {}, "example": "", "places": None, "codes": np.zeros(300, np.int64)}},
     ],
 )
 def test_what_does_not_fit_is_refused(wrong: object) -> None:

@@ -14,12 +14,12 @@ export function fieldsPanel(page) {
     shown(byId("fields"), all.length > 0);
     if (!all.length) return;
     table(byId("kinds"), "Fields", ["Field", "Taken for",
-      { text: "Names", title: "How many different names it had, about" },
+      { text: "Names", title: "How many different names it had; with ~, about" },
       { text: "Missing", title: "In how many of the records it had no value" }],
     all.map((field) => [
       { name: field.name, head: true },
       { text: kind(field), title: field.example ? `for example ${field.example}` : null },
-      field.distinct === null ? "" : count(field.distinct),
+      field.distinct === null ? "" : (field.about ? "~" : "") + count(field.distinct),
       percent(field.missing)]));
     const more = told.known - all.length;
     shown(byId("fields-rest"), more > 0);
