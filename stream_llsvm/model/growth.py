@@ -119,19 +119,18 @@ class GrowingModel(BoundedModel):
         names_come = self._features.has_derived or is_derived(features)
         width = self._width_for(held, known + len(features), len(classes), names_come=names_come)
         features = self._leave_out(features, width - known)
-        if self._state is None:
-            memory = self._laid_out(width, len(classes))
-            memory.begin()
-            self._state = memory
-        elif width > held or len(classes) > self._state.n_classes:
-            memory = self._laid_out(width, len(classes))
-            self._state.carry_to(memory)
-            self._state = memory
-            self._state.share_out(self._features.shares())
+        before = self._state
+        if before is None:
+            self._state = self._laid_out(width, len(classes))
+            self._state.begin()
+        elif width > held or len(classes) > before.n_classes:
+            self._state = self._laid_out(width, len(classes))
+            before.carry_to(self._state)
+        assert self._state is not None
         self._features.append(features)
         if features:
             self._state.introduce(known, self._features.field_hashes(known))
-        if is_derived(features):
+        if self._features.has_derived and (is_derived(features) or self._state is not before):
             self._state.share_out(self._features.shares())
         self._labels = classes
 

@@ -106,7 +106,7 @@ class ModelState:
     def _make_scratch(self) -> None:
         self.scratch = zeros_on_lines(self._words["scratch"])
         if self._shares is not None:
-            self.views(0)["shares"][: len(self._shares)] = self._shares
+            self.views(0)["shares"][:] = self.shares(self.width)
         self._ready = False
         self._keeps = bool(self.plan[0, at.MODEL_ROW.keep])
         # The last single row, and what the kernel is called with.
@@ -285,9 +285,9 @@ class ModelState:
         As a field's names come their columns' shares shrink; what was learned of them stays as it
         is, and is soon learned anew.
         """
-        if self.plan[0, at.MODEL_ROW.shared_out] == 1 or (shares != 1).any():
+        if self._shares is not None or (shares != 1).any():
             self._shares, self.plan[0, at.MODEL_ROW.shared_out] = shares, 1
-            self.views(0)["shares"][: len(shares)] = shares
+            self.views(0)["shares"][:] = self.shares(self.width)
 
     def shares(self, n_features: int) -> NDArray[np.float32]:
         """Return the first columns' shares: 1 for a field's own."""

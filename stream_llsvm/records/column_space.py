@@ -145,6 +145,8 @@ class ColumnSpace:
 
     def shares(self) -> NDArray[np.float32]:
         """Return how much of its field's place each column has: of k names each 1 / sqrt(k)."""
+        if not self._derived:
+            return np.ones(len(self), dtype=np.float32)
         names = Counter(c.field for c in self._columns if isinstance(c, NameColumn))
         counts = [names[c.field] if isinstance(c, NameColumn) else 1 for c in self._columns]
         return np.array(1 / np.sqrt(np.array(counts)), dtype=np.float32)

@@ -71,3 +71,13 @@ def test_a_copy_and_a_file_know_them(kind: Any, tmp_path: Path) -> None:
         assert told[3] == pytest.approx(told[0])
         for one in (model, *others):
             one.learn_one(x, y)
+
+
+def test_a_number_that_comes_after_names_counts_in_full() -> None:
+    model = taught(SAPLClassifier())
+    for x, y in records(100, seed=1):
+        model.learn_one(x | {"late": 2.0 * y - 1.0}, y)
+    assert model._state.width > len(model._features.names)  # it came into room that was there
+    model.predict_one({"amount": 0.3, "country": "DE", "late": 1.0})
+    where = list(model._features.names).index("late")
+    assert model._state.views(0)["z"][0, 0, where] == pytest.approx(1.0, abs=0.2)
