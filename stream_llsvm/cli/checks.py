@@ -110,12 +110,13 @@ def _another_reading(names: Sequence[Any]) -> str:
     apart = next((c for c in _DELIMITERS if c in only), None) if len(names) == 1 else None
     if apart is not None:
         return f"; if {apart!r} stands between them: --delimiter '{apart}'"
-    if any(_is_number(name) for name in names):
+    if any(is_number(name) for name in names):
         return "; if that is a record, and the file has no header: give --names a,b,... "
     return ""
 
 
-def _is_number(name: Any) -> bool:
+def is_number(name: Any) -> bool:
+    """Tell whether a name, or a value, is written as a number."""
     try:
         float(name)
     except ValueError:

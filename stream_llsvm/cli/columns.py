@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from stream_llsvm.cli.checks import flag_of
+from stream_llsvm.cli.checks import flag_of, is_number
 from stream_llsvm.engine.census import Taken
 
 _WIDTH = 96
@@ -92,7 +92,7 @@ def doubts(fields: Mapping[str, Taken], declared: Collection[str] = ()) -> Itera
         names = taken.counts.get("name", 0)
         if taken.usual != "name" or names < _FEW:
             continue
-        if name not in declared and _is_number(taken.example.replace(",", ".")):
+        if name not in declared and is_number(taken.example.replace(",", ".")):
             yield (
                 f"column {name!r} holds names such as {taken.example!r}: if they are numbers, "
                 "--decimal ,"
@@ -102,11 +102,3 @@ def doubts(fields: Mapping[str, Taken], declared: Collection[str] = ()) -> Itera
                 f"column {name!r} has another name in each record, which says nothing: "
                 f"--ignore {flag_of([name])}"
             )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

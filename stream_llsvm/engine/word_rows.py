@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.records.boxes import boxed_name, unboxed
+from stream_llsvm.records.boxes import unboxed
 from stream_llsvm.records.sparse import SparseRows
-from stream_llsvm.records.values import read
+from stream_llsvm.records.text_boxes import TextBoxes
 
-_KEPT = 2**16  # texts and words whose boxes are kept
-_LONG = 100  # longer ones are not
 _FEW = 4  # records that are learned one by one as fast
 
 
@@ -37,7 +35,7 @@ class WordRows:
     """
 
     def __init__(self) -> None:
-        self._boxes: dict[str, tuple[float, ...]] = {}
+        self._boxes = TextBoxes()
 
     def of(self, records: Sequence[dict[Any, Any]]) -> Rows | None:
         """Return rows of records; None unless they have the same fields, and some hold words.
@@ -77,37 +75,14 @@ class WordRows:
     ) -> tuple[float, ...] | None:
         """Return what a value is in a row, in the order of the words; None if it is unusual."""
         if type(value) is tuple:
-            return tuple([self._box(word) for word in value])
+            return self._boxes.of_words(value)
         if not isinstance(value, str):
             return None
-        known = self._boxes.get(value)
-        if known is None:
-            known = self._read(name, value)
-        if known is not None and len(known) == 1:
-            content = unboxed(known[0])[1]
-            texts[content] = str(value)
-        return known
-
-    def _read(self, name: str, text: str) -> tuple[float, ...] | None:
         try:
-            told = read(name, text)
+            box = self._boxes.of(name, value)
         except ValueError:
             return None
-        if isinstance(told, tuple):
-            boxes = tuple([self._box(word) for word in told])
-        else:
-            boxes = (boxed_name(told) if isinstance(told, str) else told,)
-        return self._keep(text, boxes)
-
-    def _box(self, word: str) -> float:
-        """Return the box of a word, which may look like a number."""
-        key = f"\0{word}"
-        known = self._boxes.get(key)
-        return (self._keep(key, (boxed_name(word),)) if known is None else known)[0]
-
-    def _keep(self, text: str, boxes: tuple[float, ...]) -> tuple[float, ...]:
-        if len(text) < _LONG:
-            if len(self._boxes) >= _KEPT:
-                self._boxes.clear()
-            self._boxes[text] = boxes
-        return boxes
+        if isinstance(box, tuple):
+            return box
+        texts[unboxed(box)[1]] = str(value)
+        return (box,)

@@ -168,7 +168,7 @@ class MappedSpace(FeatureSpace):
         found: dict[Any, float] = {}
         for field, value in flat(x).items():
             check_name(field)
-            box = self._boxed(field, value)
+            box = self._boxes.of(field, value)
             kind, code = (0, 0) if isinstance(box, tuple) else unboxed(box)
             if kind != NAME:
                 found.update(numbers_of(field, box))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -19,17 +18,15 @@ from stream_llsvm.kernels.expand import (
     expand_dense,
     expand_sparse,
 )
-from stream_llsvm.records.boxes import boxed, boxed_name
+from stream_llsvm.records.boxes import boxed
 from stream_llsvm.records.column_space import ColumnSpace
 from stream_llsvm.records.layout import WIDE, Layout
 from stream_llsvm.records.names import check_name
 from stream_llsvm.records.rows import Row, dense
 from stream_llsvm.records.sparse import SparseRows
-from stream_llsvm.records.values import read
+from stream_llsvm.records.text_boxes import Boxed, TextBoxes
 
 Columns = NDArray[np.int64]
-#: What a value is in a row: a number or a box, or the boxes of a text's words.
-Boxed = float | tuple[float, ...]
 
 # Below this many features a dense row is always cheaper than looking up columns.
 _SMALL = 64
@@ -37,8 +34,6 @@ _SMALL = 64
 _SPARSE = 4
 # Of so many fields one layout is made for all; of more, one for those that a record names.
 _MOST_AT_ONCE = 256
-# So many texts are kept with their boxes, each at most so long; then it begins anew.
-_MOST_TEXTS, _LONGEST_TEXT = 2**15, 100
 _NOT_NAMED = boxed(NOTHING, 0)
 
 
@@ -52,14 +47,12 @@ class Expansion(ColumnSpace):
 
     """
 
-    __slots__ = ("_all", "_boxes", "_laid_out", "_words", "ignored")
+    __slots__ = ("_all", "_boxes", "_laid_out", "ignored")
     _laid_out: tuple[tuple[Hashable, ...], Layout, Columns | None] | None
     _all: Layout | None
 
     def __init__(self, names: Iterable[Hashable] = ()) -> None:
-        #: Texts and their boxes: those of values, and those of words.
-        self._boxes: dict[str | None, float] = {None: nan}
-        self._words: dict[str, float] = {}
+        self._boxes = TextBoxes()
         self.ignored = 0
         super().__init__(names)
 
@@ -74,27 +67,6 @@ class Expansion(ColumnSpace):
         """
         super().append(names)
         self._laid_out = self._all = None
-
-    def _boxed(self, name: Hashable, value: object) -> Boxed:
-        """Return what a value is in a row."""
-        is_text = type(value) is str
-        if is_text and (known := self._boxes.get(value)) is not None:  # type: ignore[call-overload]
-            return known  # type: ignore[no-any-return]
-        told = read(name, value)
-        if isinstance(told, tuple):
-            return tuple(map(self._word, told))
-        box = boxed_name(told) if isinstance(told, str) else told
-        if is_text:
-            _keep(self._boxes, value, box)  # type: ignore[arg-type]
-            self._boxes[None] = nan
-        return box
-
-    def _word(self, word: str) -> float:
-        box = self._words.get(word)
-        if box is None:
-            box = boxed_name(word)
-            _keep(self._words, word, box)
-        return box
 
     def _encode_mixed(self, x: Mapping[Any, Any], numbers: Sequence[Boxed]) -> Row:
         """Turn a record into a row whose columns are not the fields' own only."""
@@ -243,11 +215,3 @@ class Expansion(ColumnSpace):
 
 def _few(named: int, known: int) -> bool:
     return known > _SMALL and _SPARSE * named < known
-
-
-def _keep(boxes: dict[Any, float], text: str, box: float) -> None:
-    """Keep the box of a text, within bounds."""
-    if len(text) <= _LONGEST_TEXT:
-        if len(boxes) >= _MOST_TEXTS:
-            boxes.clear()
-        boxes[text] = box

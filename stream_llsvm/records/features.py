@@ -139,7 +139,7 @@ class FeatureSpace(Expansion):
                         return self._row
                 elif len(x) == self._fixed:
                     values = self._get(x)
-                    self._pack(self._buffer, 0, *map(self._boxes.get, values, values))
+                    self._pack(self._buffer, 0, *map(self._boxes.known.get, values, values))
                     row, self.ignored = self._expanded()
                     if self.ignored >= 0:
                         return row
@@ -166,7 +166,7 @@ class FeatureSpace(Expansion):
         plain = plain_numbers(x)
         if plain is None:
             x = flat(x)
-            numbers = [self._boxed(name, value) for name, value in x.items()]
+            numbers = [self._boxes.of(name, value) for name, value in x.items()]
             odd = not only_numbers(numbers) or any(map(says_when, x))
         else:
             numbers, large = plain

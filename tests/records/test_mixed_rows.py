@@ -86,7 +86,7 @@ def boxed_matrix(
     matrix = np.empty((len(records), len(names)))
     for i, x in enumerate(records):
         for j, name in enumerate(names):
-            matrix[i, j] = space._boxed(name, x[name])
+            matrix[i, j] = space._boxes.of(name, x[name])
             if isinstance(x[name], str):
                 texts[name_code(x[name].strip(BLANKS))] = x[name].strip(BLANKS)
     return matrix, texts
