@@ -16,7 +16,7 @@ from stream_llsvm.kernels.calibration import BINS, calibrate
 from stream_llsvm.kernels.chunk import Chunk
 from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
 from stream_llsvm.kernels.dispatch import ASLEEP, RUN, TOGETHER, call
-from stream_llsvm.kernels.joining import COLUMNS, ROWS, join, learn_join
+from stream_llsvm.kernels.join import COLUMNS, ROWS, join, learn_join
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.mixer import (
     AWAKE,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.joining import MOST, SHARE
+from stream_llsvm.kernels.join import MOST, SHARE
 from stream_llsvm.kernels.mixer import (
     ALONE_EFFORT,
     AWAKE,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
 from stream_llsvm.kernels.dispatch import address_of, number_of
-from stream_llsvm.kernels.joining import ALL, OVER, SHARE
+from stream_llsvm.kernels.join import ALL, OVER, SHARE
 from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, ON_TOP, ON_TOP_SIZE, POWER, TRUST
 from stream_llsvm.kernels.run import SEEN, run
 from stream_llsvm.kernels.scaling import BORN

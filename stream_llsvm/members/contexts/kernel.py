@@ -17,7 +17,7 @@ A record asks for one cell k of each set of fields s (of words: one each), c is 
 
 One weight a set, shared by all its values and by the classes: that is why it learns so fast. Of two
 classes all this is done with differences of both. The trust is learned as the weights are, in
-steps of 0.1. Labels that come late find the votes counted anew. ``reading.py`` says what a value
+steps of 0.1. Labels that come late find the votes counted anew. ``fields.py`` says what a value
 stands for, ``table.py`` where a context lies.
 """
 
@@ -31,8 +31,7 @@ from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, inlined, kernel, member_kernel
 from stream_llsvm.kernels.mixer import softmax
 from stream_llsvm.kernels.sections import views
-from stream_llsvm.members.contexts.asking import ask_all, count_votes
-from stream_llsvm.members.contexts.reading import find_parts, watch
+from stream_llsvm.members.contexts.fields import find_parts, watch
 from stream_llsvm.members.contexts.state import (
     ASLEEP,
     AWAKE,
@@ -63,6 +62,7 @@ from stream_llsvm.members.contexts.table import (
     place_of,
     tag_of,
 )
+from stream_llsvm.members.contexts.votes import ask_all, count_votes
 
 START, FLOOR, USUAL_FLOOR = 2.0, 0.005, 0.0005
 STEP, FADE, TRUST_STEP = 0.6, 0.999, 0.1

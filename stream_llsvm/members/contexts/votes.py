@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, inlined
-from stream_llsvm.members.contexts.reading import (
+from stream_llsvm.members.contexts.fields import (
     content_of_whole,
     key_of_value,
     kind_of_value,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stream_llsvm.kernels import joining
-from stream_llsvm.kernels.joining import (
+from stream_llsvm.kernels import join as joining
+from stream_llsvm.kernels.join import (
     ALL,
     EFFORT,
     FIRST_ALL,
