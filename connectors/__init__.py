@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Source,
         SourceError,
     )
+    from stream_llsvm.connectors.file.merged import MergedFiles
     from stream_llsvm.connectors.file.sink import FileDeadLetters, FileSink, StandardOutput
     from stream_llsvm.connectors.file.source import FileSource
     from stream_llsvm.connectors.formats import message_codec
@@ -53,6 +54,7 @@ _WHERE = {
     "KafkaSource": "kafka.source",
     "Key": "keys",
     "ListSource": "list_source",
+    "MergedFiles": "file.merged",
     "SqliteSource": "sqlite.source",
     "StandardOutput": "file.sink",
     "message_codec": "formats",
@@ -70,6 +72,7 @@ __all__ = [
     "KafkaSource",
     "Key",
     "ListSource",
+    "MergedFiles",
     "Place",
     "Position",
     "Rejected",

@@ -55,6 +55,25 @@ class BadField(NamedTuple):
     detail: str
 
 
+class Disorder(NamedTuple):
+    """How far records of several partitions are not in the order of their times.
+
+    Attributes
+    ----------
+    late
+        How many came when a later one had been handed out.
+    gave_up
+        Which partitions had more, did not give it in time, and are waited for no longer.
+    waited
+        Seconds in which records were held back for others.
+
+    """
+
+    late: int = 0
+    gave_up: tuple[str, ...] = ()
+    waited: float = 0.0
+
+
 @dataclass(slots=True)
 class Batch:
     """Some records in order.
@@ -85,6 +104,10 @@ class Batch:
         How many messages only said that something was deleted, see ``unwrap``.
     position
         Where the source stands behind all of these, the rejected included.
+    times
+        When each record was, if the source was asked for that.
+    disorder
+        What is new of how far records are not in order; None if nobody looks.
 
     """
 
@@ -100,6 +123,8 @@ class Batch:
     texts: Mapping[int, str] = field(default_factory=dict)
     deletes: int = 0
     weights: NDArray[np.float64] | None = None
+    times: NDArray[np.float64] | None = None
+    disorder: Disorder | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -168,6 +193,27 @@ class Source(Protocol):
         """Let go of files and connections."""
 
 
+class Shared(Protocol):
+    """Where records come from that are dealt out over several processes, who keep no positions."""
+
+    @property
+    def name(self) -> str:
+        """What people call it, without secrets."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can come any more."""
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        """Return the next records, as a `Source` does."""
+
+    def commit(self) -> None:
+        """Let what was handed out count as done."""
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
 def seekable(source: object) -> bool:
     """Return whether a source can go back to a position that it gave."""
     return bool(getattr(source, "seekable", True))
@@ -227,6 +273,7 @@ class Result(NamedTuple):
     time: float = 0.0
     model_version: str = ""
     records_learned: int | None = None
+    model_age: float | None = None
 
 
 class Sink(Protocol):

@@ -121,6 +121,10 @@ class Codec:
         self.key = key
         self.numeric = numeric
 
+    def only(self, field: str) -> Codec:
+        """Return what reads nothing of the same records but this field, as their label."""
+        raise ValueError(f"records of this format have no field {field!r}")
+
     def keep_text(self) -> None:
         """Leave values as they are from now on, as with ``numeric=False``."""
         self.numeric = self.values.numeric = False

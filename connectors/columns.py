@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple, overload
 
@@ -132,19 +132,19 @@ def _fill(
     for part in parts:
         if isinstance(part, Columns):
             assert dictionary is not None
-            batch.records += _as_records(part, dictionary)
+            batch.records += as_records(part, dictionary.texts)
         else:
             batch.records += [record.x for record in part]
 
 
-def _as_records(part: Columns, dictionary: Dictionary) -> list[dict[str, Any]]:
+def as_records(part: Columns, texts: Mapping[int, str]) -> list[dict[str, Any]]:
     """Return records with the texts of their names; times stay as they are."""
     rows: list[list[Any]] = part.values.tolist()
     boxes = np.ascontiguousarray(part.values).view(np.int64) >= FIRST_BOX
     for i, j in np.argwhere(boxes).tolist():
         kind, content = unboxed(rows[i][j])
         if kind == NAME:
-            rows[i][j] = as_name(dictionary.texts[content])
+            rows[i][j] = as_name(texts[content])
     return [dict(zip(part.names, row, strict=True)) for row in rows]
 
 

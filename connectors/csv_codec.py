@@ -70,6 +70,12 @@ class CsvCodec(Codec):
         self._label_at = _index(self.names, self.label)
         self._key_at = _index(self.names, self.key)
 
+    def only(self, field: str) -> Codec:
+        """Return what reads nothing of the same records but this field, as their label."""
+        if field not in self.names:
+            raise ValueError(f"there is no column {show(field)}, which is to tell the time")
+        return CsvCodec(self.names, self.delimiter, label=field, features=())
+
     def one(self, raw: bytes) -> Record | None:
         """Read one record; None for a blank line."""
         raw = raw.removesuffix(b"\r")
@@ -103,7 +109,7 @@ class CsvCodec(Codec):
 
     def quick(self, raws: Spans) -> Quick | None:
         """Read many lines at once that have no quotes within fields."""
-        if len(self.names) < 2 or not self._features:
+        if len(self.names) < 2:
             return None  # where a blank line could pass for a record
         if self.delimiter not in _SIMPLE or self.delimiter == self.values.decimal:
             return None

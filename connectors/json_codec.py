@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.columns import Quick, Record
 from stream_llsvm.connectors.flat.gather import ODD
 from stream_llsvm.connectors.flat.spans import Spans
@@ -50,6 +51,11 @@ class JsonCodec(ObjectCodec):
     def __init__(self, names: Sequence[str] | None = None, **options: Any) -> None:
         super().__init__(orjson.loads, names, **options)
         self._shape: JsonShape | None = None  # of the last records
+
+    def only(self, field: str) -> Codec:
+        """Return what reads nothing of the same records but this field, as their label."""
+        way = None if self.unwrap is None else ".".join(self.unwrap)
+        return JsonCodec(self.names, label=field, features=(), unwrap=way)
 
     def quick(self, raws: Spans) -> Quick | None:
         """Read many objects at once that look the same."""

@@ -61,7 +61,7 @@ class JsonShape:
             shape = cls(names, selection, values, isinstance(fields, list))
         except UnicodeEncodeError:
             return None
-        return shape if shape.features else None
+        return shape if shape.features or selection.features is not None else None
 
     def like(self, other: JsonShape | None) -> bool:
         """Whether another is the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,6 +12,10 @@ from stream_llsvm.options import choice, flag, number, whole
 
 #: What the values of a column may be said to be.
 FIELD_KINDS = ("name", "number", "time", "text", "ignore")
+
+
+_DURATION = re.compile(r" *([0-9]+\.?[0-9]*) *(ms|s|min|h|) *")
+_UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3_600.0}
 
 
 class Kind(NamedTuple):
@@ -140,6 +145,22 @@ def pairs_in(given: Iterable[str]) -> dict[str, str]:
     return {(name if equals else kind): kind if equals else "" for name, equals, kind in parted}
 
 
+def seconds(name: str, value: Any) -> float:
+    """Return a time in seconds: a number of them, or text with a unit.
+
+    Examples
+    --------
+    >>> seconds("max_wait", "500 ms"), seconds("max_wait", "2min"), seconds("max_wait", 1.5)
+    (0.5, 120.0, 1.5)
+
+    """
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    number = value if found is None else float(found[1]) * _UNITS[found[2] or "s"]
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number <= 86_400:
+        raise ValueError(f'{name} is a time of up to a day, as "500 ms" or "5 s"; got {value!r}')
+    return float(number)
+
+
 def one_of(*allowed: str) -> Kind:
     """Return the kind of one of these words."""
     return Kind(partial(choice, allowed=allowed), metavar="NAME", choices=lambda: allowed)
@@ -164,3 +185,19 @@ WORDS = Kind(words, list[str], "WORDS", parse=names_in)
 NUMBERS = Kind(wholes, list[str], "NUMBERS", parse=_numbers_in)
 PLACE, PLACES = Kind(text, metavar="PLACE"), Kind(texts, list[str], "PLACE")
 FILE, FOLDER = Kind(text, metavar="FILE"), Kind(text, metavar="FOLDER")
+DURATION = Kind(seconds, metavar="TIME")
+
+#: The options of every source that merges several partitions or files by time.
+ORDER = {
+    "order": Key(
+        one_of("time", "arrival"),
+        "--order",
+        "Of several partitions or files: by time (usual), or arrival.",
+    ),
+    "time": Key(COLUMN, "--time", "The column that says when a record was, to order them by."),
+    "max_wait": Key(
+        DURATION,
+        "--max-wait",
+        'How long a partition is waited for that has more: "500 ms" (5 s).',
+    ),
+}

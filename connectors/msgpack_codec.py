@@ -8,6 +8,7 @@ from typing import Any
 
 import msgpack
 
+from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.columns import Record
 from stream_llsvm.connectors.json_codec import framed, is_framed
 from stream_llsvm.connectors.object_codec import ObjectCodec
@@ -36,6 +37,11 @@ class MsgpackCodec(ObjectCodec):
 
     def __init__(self, names: Sequence[str] | None = None, **options: Any) -> None:
         super().__init__(msgpack.unpackb, names, **options)
+
+    def only(self, field: str) -> Codec:
+        """Return what reads nothing of the same records but this field, as their label."""
+        way = None if self.unwrap is None else ".".join(self.unwrap)
+        return MsgpackCodec(self.names, label=field, features=(), unwrap=way)
 
     def one(self, raw: bytes) -> Record | None:
         """Read one value."""

@@ -10,6 +10,7 @@ r"""What is written of a prediction: the same fields in files, in Kafka and on s
 ``time``                   when it was predicted, in UTC
 ``model_version``          the version of this package
 ``records_learned``        how many records the model had learned before this one
+``model_age``              how many seconds ago that was, only of readers' answers
 ========================== ===========================================================
 """
 
@@ -53,13 +54,15 @@ def as_line(result: Result) -> bytes:
      "time":"1970-01-01T00:00:00.500Z","model_version":"0.1.0","records_learned":80}
 
     """
-    place, key, label, prediction, probability, probabilities, time, version, learned = result
+    place, key, label, prediction, probability, probabilities, time, version, learned, age = result
     fields = {
         "source": place[0], "partition": place[1], "offset": place[2], "key": key, "label": label,
         "prediction": prediction, "probability": probability,
     }  # fmt: skip
     if probabilities is not None:
         fields["probabilities"] = probabilities
+    if age is not None:
+        fields["model_age"] = age
     # What a batch has in common is put behind: a copy also costs less than the room that is kept
     # for an object of unknown length.
     count = b"null" if learned is None else b"%d" % learned
@@ -79,7 +82,7 @@ def as_csv(results: Iterable[Result]) -> list[bytes]:
     lines = []
     for result in results:
         text = io.StringIO()
-        place, *middle, time, version, learned = result
+        place, *middle, time, version, learned, _ = result
         row = [*place, *map(_cell, middle), _utc(time), version, learned]
         csv.writer(text, lineterminator="").writerow(row)
         # A line end within a cell would be two lines to all who cut files back by lines.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -19,7 +19,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from stream_llsvm.connectors.keys import COLUMN, COLUMNS, PAIRS, TEXT, WORDS, Key, one_of
 
 if TYPE_CHECKING:  # numpy need not be there to show what options there are
-    from stream_llsvm.connectors.base import DeadLetters, Position, RecordWriter, Sink, Source
+    from stream_llsvm.connectors.base import (
+        DeadLetters,
+        Position,
+        RecordWriter,
+        Shared,
+        Sink,
+        Source,
+    )
 
 log = logging.getLogger("stream_llsvm.connectors")
 
@@ -102,6 +109,12 @@ class Connector:
         """Return the records of these addresses, connected; with ``numeric=False``, as they are."""
         raise ValueError(f"{addresses[0]}: records cannot be read from {self.title}")
 
+    def shared_source(
+        self, addresses: Sequence[str], options: Mapping[str, Any], group: str
+    ) -> Shared:
+        """Return the records dealt out over all who name the same group, connected."""
+        raise ValueError(f"{addresses[0]}: {self.title} has no groups (--group)")
+
     def sink(self, address: str, options: Mapping[str, Any]) -> Sink:
         """Return what takes results."""
         raise ValueError(f"{address}: results cannot be written to {self.title}")
@@ -109,6 +122,16 @@ class Connector:
     def dead_letters(self, address: str, options: Mapping[str, Any]) -> DeadLetters:
         """Return what takes rejected records."""
         raise ValueError(f"{address}: rejected records cannot be written to {self.title}")
+
+    def check_shared(self, address: str, options: Mapping[str, Any]) -> None:
+        """Raise ValueError if a sink cannot keep a former owner's results out."""
+        raise ValueError(f"{address}: results that were written cannot be taken back")
+
+    def shut_out(self, address: str, check: Callable[[], object]) -> None:
+        """Keep a former owner, who may have it open still, from writing to this address.
+
+        ``check`` raises if this process is no owner any more itself.
+        """
 
     def writer(self, address: str) -> RecordWriter:
         """Return what takes records as bytes."""

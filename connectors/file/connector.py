@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from stream_llsvm.connectors.keys import COLUMNS, SWITCH, TEXT, Key, one_of, whole_number
+from stream_llsvm.connectors.keys import COLUMNS, ORDER, SWITCH, TEXT, Key, one_of, whole_number
 from stream_llsvm.connectors.registry import Connector
 
 if TYPE_CHECKING:
@@ -47,15 +47,27 @@ class FileConnector(Connector):
         ),
         "encoding": Key(TEXT, "--encoding", "Of a file, if not utf-8: latin-1, utf-16, ..."),
         "follow": Key(SWITCH, "--follow", "Wait for more at the end, like tail."),
+        **ORDER,
     }
     sink_options: ClassVar[Mapping[str, Key]] = _WRITE
     dead_letter_options: ClassVar[Mapping[str, Key]] = _WRITE
 
     def source(self, addresses: Sequence[str], options: Mapping[str, Any]) -> Source:
-        """Return the records of files, one after the other."""
+        """Return the records of files: merged by time if a column says it, or one after another."""
+        from stream_llsvm.connectors.file.merged import MergedFiles
         from stream_llsvm.connectors.file.source import FileSource
+        from stream_llsvm.connectors.order import MAX_WAIT, is_by_time
 
-        return FileSource([path_of(one) for one in addresses], **options)
+        paths = [path_of(one) for one in addresses]
+        more = {name: value for name, value in options.items() if name not in ORDER}
+        time, order = options.get("time"), options.get("order", "time")
+        if time is None and "order" in options and order == "time":
+            raise ValueError("files have no time of their own: name the column of it (--time)")
+        is_by_time(order, time, MAX_WAIT)
+        if time is None or len(paths) < 2:
+            return FileSource(paths, **more)
+        wait = options.get("max_wait", MAX_WAIT)
+        return MergedFiles(paths, time=time, max_wait=wait, **more)
 
     def sink(self, address: str, options: Mapping[str, Any]) -> Sink:
         """Return a file of results, its folder made, or standard output."""
@@ -76,6 +88,17 @@ class FileConnector(Connector):
         from stream_llsvm.connectors.file.sink import FileDeadLetters
 
         return FileDeadLetters(_in_a_folder(address), **_rotation(options))
+
+    def check_shared(self, address: str, options: Mapping[str, Any]) -> None:
+        """Raise ValueError if it is standard output."""
+        if address == "-":
+            raise ValueError("standard output cannot be taken back: name a file or a topic")
+
+    def shut_out(self, address: str, check: Callable[[], object]) -> None:
+        """Put a copy in the file's place."""
+        from stream_llsvm.connectors.file.line_writer import shut_out
+
+        shut_out(Path(path_of(address)), check)
 
     def writer(self, address: str) -> RecordWriter:
         """Return a file of records, a line each."""
@@ -133,6 +156,8 @@ class FileConnector(Connector):
 
     def describe(self, position: Position) -> str | None:
         """Return behind which line, or record, of which file."""
+        if isinstance(position.get("files"), list):
+            return f"in {len(position['files'])} files, merged by time"
         if not isinstance(position.get("path"), str) or "file" not in position:
             return None
         for unit in ("line", "record"):

@@ -11,15 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, SourceError
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.columns import Places
 from stream_llsvm.connectors.csv_codec import CsvCodec, Quotes, split
+from stream_llsvm.connectors.field_times import NO_TIME, FieldTimes
 from stream_llsvm.connectors.file import rotation
 from stream_llsvm.connectors.file.byte_streams import ByteStream, PlainStream
 from stream_llsvm.connectors.file.encodings import open_encoded
 from stream_llsvm.connectors.file.lines import LineReader
 from stream_llsvm.connectors.json_codec import JsonCodec
+from stream_llsvm.connectors.rows import chosen
 from stream_llsvm.connectors.svmlight_codec import SvmlightCodec
 from stream_llsvm.connectors.values import Bad
 
@@ -52,6 +56,8 @@ class LineFile:
         What a position holds besides.
     position
         Where to start; None for the start.
+    time
+        The field that says when a record was, if batches are to tell.
 
     """
 
@@ -68,7 +74,10 @@ class LineFile:
         follow: bool,
         base: Position,
         position: Position | None = None,
+        time: str | None = None,
     ) -> None:
+        self.time = time
+        self._times: FieldTimes | None = None
         self.path = path
         self.kind = kind
         self.options = options
@@ -214,12 +223,37 @@ class LineFile:
             self._check_no_array(taken.raws[0] or b"")
         places = Places(self.path, None, taken.numbers)
         batch = self._codec.decode(taken.raws, places, self._position())
+        if self.time is not None:
+            batch = self._timed(batch, taken.raws, taken.numbers)
         for line, size, head in taken.too_long:
             detail = f"{size:,} bytes; the limit is {self.limit:,}"
             batch.rejected.append(Rejected(Place(self.path, None, line), "too long", detail, head))
-        if taken.too_long:
+        if taken.too_long or self.time is not None:
             batch.rejected.sort(key=lambda one: one.place.number)
         return batch
+
+    def _timed(self, batch: Batch, raws: Sequence[bytes | None], numbers: Sequence[int]) -> Batch:
+        """Note when each record was; those that do not say it are rejected."""
+        assert self._codec is not None
+        assert self.time is not None
+        if self._times is None or self._times.codec is not self._codec:
+            try:
+                self._times = FieldTimes(self._codec, self.time)
+            except ValueError as error:
+                raise SourceError(f"{self.path}: {error}") from None
+        at = {number: i for i, number in enumerate(numbers)}
+        rows = np.array([at[place.number] for place in batch.places], dtype=np.int64)
+        batch.times = self._times.read(raws)[rows]
+        untimed = np.isnan(batch.times)
+        if not untimed.any():
+            return batch
+        kept = chosen(batch, np.flatnonzero(~untimed))
+        kept.rejected, kept.bad_fields = batch.rejected, batch.bad_fields
+        kept.deletes = batch.deletes
+        for i in np.flatnonzero(untimed).tolist():
+            raw = raws[int(rows[i])] or b""
+            kept.rejected.append(Rejected(batch.places[i], NO_TIME, self._times.missing(raw), raw))
+        return kept
 
     def _more(self, timeout: float) -> Batch | bool | None:
         """Read on: True if something came, None if not yet, False at the end of the file.
@@ -279,7 +313,9 @@ class LineFile:
 
     def _without_records(self, rejected: list[Rejected]) -> Batch:
         keys: list[Any] | None = None if self.options["key"] is None else []
-        return Batch([], [], self._position(), records=[], keys=keys, rejected=rejected)
+        batch = Batch([], [], self._position(), records=[], keys=keys, rejected=rejected)
+        batch.times = None if self.time is None else np.zeros(0)
+        return batch
 
     def _position(self) -> Position:
         reader = self._reader

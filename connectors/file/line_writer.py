@@ -9,10 +9,13 @@ file before it was moved away, and that another was begun there.
 from __future__ import annotations
 
 import contextlib
+import glob
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+import secrets
+import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +141,8 @@ class LineWriter:
 
     def _rotate(self) -> None:
         self.flush()
+        if not os.path.samestat(os.fstat(self._file.fileno()), self.path.stat()):
+            raise SinkError(f"{self.path}: another run has taken the file over, or it was moved")
         self._file.close()
         self.path.rename(self._name(self._start))
         for _, path in self._renamed()[: -self.keep]:
@@ -221,6 +226,28 @@ class LineWriter:
         with contextlib.suppress(OSError):
             self._file.close()
         self.ownership.leave()
+
+
+def shut_out(path: Path, check: Callable[[], object]) -> None:
+    """Put a copy in a file's place: who has the old one open writes to what nobody reads.
+
+    ``check`` raises if the place is not this process's any more. One that is held up behind it
+    finds its copy gone, since the next one removes it.
+    """
+    target = Path(os.path.realpath(path))
+    for rest in target.parent.glob(f".{glob.escape(target.name)}.*.copy"):
+        rest.unlink(missing_ok=True)
+    if not target.is_file():
+        return
+    copy = target.with_name(f".{target.name}.{secrets.token_hex(8)}.copy")
+    try:
+        shutil.copy(target, copy)
+        with copy.open("rb") as file:
+            os.fsync(file.fileno())
+        check()
+        copy.replace(target)
+    finally:
+        copy.unlink(missing_ok=True)
 
 
 def _whole_lines(path: Path) -> int:

@@ -8,9 +8,9 @@ that is not the one it was is found out.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
@@ -67,6 +67,8 @@ class FileSource:
         in place is read from its start, and a `Rejected` ("file truncated") tells of it.
     max_record_bytes
         Longer records are rejected, and only their first 1,000 bytes kept.
+    time
+        The field that says when a record was, for who merges files: see `MergedFiles`.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class FileSource:
         encoding: str = "utf-8",
         follow: bool = False,
         max_record_bytes: int = 10_000_000,
+        time: str | None = None,
     ) -> None:
         several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         if not several:
@@ -139,6 +142,12 @@ class FileSource:
         if follow and self._encoding is not None:
             raise ValueError(f"{last}: only a file in UTF-8 can be followed, not in {encoding}")
         self.max_record_bytes = max_record_bytes
+        self._time = time
+        for path, kind in zip(self.paths, self._formats, strict=True):
+            if time is not None and kind in ("parquet", "svmlight"):
+                raise ValueError(
+                    f"{path}: only CSV and JSON Lines can be merged by time, not {kind}"
+                )
         self._file = 0
         self._reader: LineFile | ParquetReader | None = None
         self._closed = False
@@ -178,11 +187,11 @@ class FileSource:
             raise ValueError("max_records must be at least 1")
         if self._closed:
             raise SourceError(f"{self.name}: the source is closed")
-        deadline = time.monotonic() + timeout
+        deadline = monotonic() + timeout
         while not self.ended:
             if self._reader is None:
                 self._reader = self._opened(self._file)
-            got = self._reader.next(max_records, max(0.0, deadline - time.monotonic()))
+            got = self._reader.next(max_records, max(0.0, deadline - monotonic()))
             if isinstance(got, Batch):
                 self._position = got.position
                 if len(got) or got.rejected or got.deletes:
@@ -191,10 +200,10 @@ class FileSource:
                 self._close_reader()
                 self._file += 1
             elif got is None:
-                left = deadline - time.monotonic()
+                left = deadline - monotonic()
                 if left <= 0:
                     return None
-                time.sleep(min(_PAUSE, left))
+                sleep(min(_PAUSE, left))
         return None
 
     def _opened(self, file: int, position: Position | None = None) -> LineFile | ParquetReader:
@@ -212,6 +221,7 @@ class FileSource:
             follow=self.follow and file == len(self.paths) - 1,
             base={"file": file, "path": path},
             position=position,
+            time=self._time,
         )
 
     def seek(self, position: Position) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels import boxes
 from stream_llsvm.kernels.cache import kept
-from stream_llsvm.kernels.part_compiler import OutlinedPartCompiler
+from stream_llsvm.kernels.inside_numba import KernelCompiler, OutlinedPartCompiler
 
 #: Bytes, places or numbers, as each function says.
 Array = NDArray[Any]
@@ -20,23 +20,25 @@ Begin = Any
 #: 64 bits without a sign: they must not be mixed with others, which would make floats of them.
 Bits = Any
 
+# Whether it is inlined is said, since it would else be as in the caller that is compiled first.
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": False}
+_PART = _OPTIONS | {"no_cfunc_wrapper": True}
+
 
 def part(function: Callable[..., Any]) -> Any:
     """Compile a function that only other compiled ones call; it becomes part of them."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return njit(**options)(function)
+    return njit(pipeline_class=KernelCompiler, **_PART)(function)
 
 
 def inside(function: Callable[..., Any]) -> Any:
     """Compile a part that is always written down where it is called: all it is given costs."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return njit(forceinline=True, **options)(function)
+    options = _PART | {"forceinline": True}
+    return njit(pipeline_class=KernelCompiler, **options)(function)
 
 
 def aside(function: Callable[..., Any]) -> Any:
     """Compile a part that stays a function of its own, so that the loop around it stays small."""
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-    return njit(pipeline_class=OutlinedPartCompiler, **options)(function)
+    return njit(pipeline_class=OutlinedPartCompiler, **_PART)(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:
@@ -45,5 +47,4 @@ def entry(function: Callable[..., Any]) -> Any:
     Unlike a model's kernels these have no freedom to reorder sums: a number that is read must be
     the one that Python reads.
     """
-    compiled = njit(nogil=True, error_model="numpy")(function)
-    return kept(compiled, Path(__file__).parent, Path(boxes.__file__))
+    return kept(function, Path(__file__).parent, Path(boxes.__file__), **_OPTIONS)

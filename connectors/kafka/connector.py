@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 from stream_llsvm.connectors.keys import (
     COLUMNS,
     NUMBERS,
+    ORDER,
     SWITCH,
     TABLE,
     TEXT,
@@ -18,7 +19,14 @@ from stream_llsvm.connectors.keys import (
 from stream_llsvm.connectors.registry import FIELDS, Connector
 
 if TYPE_CHECKING:
-    from stream_llsvm.connectors.base import DeadLetters, Position, RecordWriter, Sink, Source
+    from stream_llsvm.connectors.base import (
+        DeadLetters,
+        Position,
+        RecordWriter,
+        Shared,
+        Sink,
+        Source,
+    )
 
 _PATIENCE = 15.0  # seconds for a broker to answer at the start
 _SHOWN = 6
@@ -30,7 +38,14 @@ _WRITE = {
     "make_topic": Key(SWITCH, "--make-topics", "Make the topics that are written to, if need be."),
     **_REACH,
 }
-_OF_SOURCE = ("start", "isolation", "on_lost_data", "group", "options")
+_ONCE = {
+    "transactional_id": Key(
+        TEXT,
+        "--transactional-id",
+        "Kafka: predictions are shown with each checkpoint, once, under this name of the run's.",
+    )
+}
+_OF_SOURCE = ("start", "isolation", "on_lost_data", "group", "options", *ORDER)
 
 
 class Topics(NamedTuple):
@@ -65,9 +80,10 @@ class KafkaConnector(Connector):
             "--group",
             "Kafka: show in this consumer group how far checkpoints have come.",
         ),
+        **ORDER,
         **_REACH,
     }
-    sink_options: ClassVar[Mapping[str, Key]] = {**_WRITE, "transactional_id": Key(TEXT)}
+    sink_options: ClassVar[Mapping[str, Key]] = {**_WRITE, **_ONCE}
     dead_letter_options: ClassVar[Mapping[str, Key]] = _WRITE
     has_own_keys = True
 
@@ -98,6 +114,21 @@ class KafkaConnector(Connector):
         source.seek(source.position)  # which connects, or says why it cannot
         return source
 
+    def shared_source(
+        self, addresses: Sequence[str], options: Mapping[str, Any], group: str
+    ) -> Shared:
+        """Return the records of topics, dealt out over a consumer group."""
+        from stream_llsvm.connectors.formats import message_codec
+        from stream_llsvm.connectors.kafka.shared_source import SharedSource
+
+        servers, topics = topics_of(addresses[0])
+        codec = message_codec(
+            options.get("message", "json"), **_some(options, (*FIELDS, "names", "numeric"))
+        )
+        more = _some(options, ("start", "isolation", "options"))
+        wait = options.get("connect_timeout", _PATIENCE)
+        return SharedSource(topics, servers, group, codec=codec, connect_timeout=wait, **more)
+
     def sink(self, address: str, options: Mapping[str, Any]) -> Sink:
         """Return a topic of results, connected."""
         from stream_llsvm.connectors.kafka.sink import KafkaSink
@@ -116,6 +147,13 @@ class KafkaConnector(Connector):
         letters = KafkaDeadLetters(topic, servers, **_reach(options))
         letters.connect()
         return letters
+
+    def check_shared(self, address: str, options: Mapping[str, Any]) -> None:
+        """Raise ValueError without a transactional id, which shuts a former owner out."""
+        if "transactional_id" not in options:
+            raise ValueError(
+                f"{address}: give --transactional-id, by which the broker shuts a former owner out"
+            )
 
     def writer(self, address: str) -> RecordWriter:
         """Return a topic of records, which is made if it is not there."""

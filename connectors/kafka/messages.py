@@ -6,9 +6,7 @@ pays for an object of it.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -56,6 +54,11 @@ class Messages:
         return self.table[:, OFFSET]
 
     @property
+    def times(self) -> Table:
+        """The time of each as the broker has it, in milliseconds; -1 where it has none."""
+        return self.table[:, TIME]
+
+    @property
     def values(self) -> Spans:
         """The value of each."""
         return Spans(self.data, self.table[:, VALUE], self.table[:, VALUE + 1])
@@ -99,6 +102,7 @@ class Objects(Messages):
         raws = Spans.of([one.value or b"" for one in records])
         table = np.full((len(records), END + 1), -1, dtype=np.int64)
         table[:, OFFSET] = [one.offset for one in records]
+        table[:, TIME] = [-1 if one.timestamp is None else one.timestamp for one in records]
         there = np.array([one.value is not None for one in records])
         table[there, VALUE], table[there, VALUE + 1] = raws.starts[there], raws.ends[there]
         super().__init__(
@@ -126,22 +130,107 @@ class Objects(Messages):
         return self._records
 
 
+class Portion:
+    """Messages of some partitions, in the order in which they are handed out.
+
+    Parameters
+    ----------
+    pieces
+        The messages, those of one partition in their order.
+    values
+        The values of all.
+    which, rows, offsets
+        Of each message in order, the piece that it is in, its place there, and its offset.
+    untimed
+        Which of them should say when they were, and do not; None if nobody asks.
+
+    """
+
+    __slots__ = ("offsets", "pieces", "rows", "untimed", "values", "which")
+
+    def __init__(
+        self, pieces: list[Messages], values: Spans, which: Table, rows: Table, offsets: Table
+    ) -> None:
+        self.pieces, self.values = pieces, values
+        self.which, self.rows, self.offsets = which, rows, offsets
+        self.untimed: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, pieces: list[Messages], order: Table | None = None) -> Portion:
+        """Put pieces one behind the other, and then maybe in another order."""
+        sizes = [len(piece) for piece in pieces]
+        which = np.repeat(np.arange(len(pieces)), sizes)
+        rows = np.concatenate([np.arange(size) for size in sizes])
+        values = Spans.joined([piece.values for piece in pieces])
+        offsets = np.concatenate([piece.offsets for piece in pieces])
+        whole = cls(pieces, values, which, rows, offsets)
+        return whole if order is None else whole.chosen(order)
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def chosen(self, which: Any) -> Portion:
+        """Return some of them: a slice, a truth value for each, or their numbers in order."""
+        raws = self.values
+        values = Spans(raws.block, raws.starts[which], raws.ends[which])
+        several = (self.which[which], self.rows[which], self.offsets[which])
+        some = Portion(self.pieces, values, *several)
+        some.untimed = None if self.untimed is None else self.untimed[which]
+        return some
+
+    def ends(self) -> dict[tuple[str, int], int]:
+        """Return the offset behind the last message of each partition."""
+        several, last = np.unique(self.which[::-1], return_index=True)
+        offsets = self.offsets[::-1][last].tolist()
+        pieces = [self.pieces[at] for at in several.tolist()]
+        return {
+            (piece.topic, piece.partition): offset + 1
+            for piece, offset in zip(pieces, offsets, strict=True)
+        }
+
+    def keys(self) -> list[bytes | None]:
+        """Return the key of each."""
+        return self._gathered(lambda piece: piece.keys())
+
+    def headers(self) -> list[Headers]:
+        """Return the headers of each."""
+        return self._gathered(lambda piece: [piece.headers(i) for i in range(len(piece))])
+
+    def records(self) -> list[Any]:
+        """Return kafka-python's object for each."""
+        return self._gathered(lambda piece: piece.records())
+
+    def _gathered(self, of: Callable[[Messages], Sequence[Any]]) -> list[Any]:
+        """Return something of each message, which is read piece by piece."""
+        found: list[Any] = [None] * len(self)
+        order = np.argsort(self.which, kind="stable")
+        begins = np.flatnonzero(np.diff(self.which[order], prepend=-1))
+        for here in np.split(order, begins[1:]) if len(order) else ():
+            told = of(self.pieces[self.which[here[0]]].chosen(self.rows[here]))
+            if len(here) == len(self):
+                return list(told)
+            for i, one in zip(here.tolist(), told, strict=True):
+                found[i] = one
+        return found
+
+
 class MessagePlaces(Sequence[Place]):
     """The places of some messages, each made when it is asked for."""
 
-    __slots__ = ("_ends", "_pieces")
+    __slots__ = ("_homes", "_offsets", "_which")
 
-    def __init__(self, pieces: Sequence[Messages]) -> None:
-        self._pieces = pieces
-        self._ends = np.cumsum([len(piece) for piece in pieces])
+    def __init__(self, portion: Portion) -> None:
+        self._homes = [(piece.topic, piece.partition) for piece in portion.pieces]
+        self._which, self._offsets = portion.which, portion.offsets
 
     def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self._ends) else 0
+        return len(self._which)
 
     def __iter__(self) -> Iterator[Place]:
-        for piece in self._pieces:
-            here = zip(repeat(piece.topic), repeat(piece.partition), piece.offsets.tolist())
-            yield from map(Place._make, here)
+        homes = self._homes
+        for which, offset in zip(self._which.tolist(), self._offsets.tolist(), strict=True):
+            topic, partition = homes[which]
+            yield Place(topic, partition, offset)
 
     @overload
     def __getitem__(self, index: int) -> Place: ...
@@ -151,10 +240,8 @@ class MessagePlaces(Sequence[Place]):
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         at = range(len(self))[index]  # which also refuses one beyond the end
-        which = int(np.searchsorted(self._ends, at, side="right"))
-        piece = self._pieces[which]
-        inside = at - int(self._ends[which]) + len(piece)
-        return Place(piece.topic, piece.partition, int(piece.offsets[inside]))
+        topic, partition = self._homes[self._which[at]]
+        return Place(topic, partition, int(self._offsets[at]))
 
 
 def headers_at(data: bytes, pos: int) -> Headers:
@@ -190,39 +277,3 @@ def _size(headers: Headers) -> int:
     if not headers:
         return -1
     return sum(len(name.encode()) + len(value or b"") for name, value in headers)
-
-
-class FetchBuffer:
-    """Messages of some partitions, handed out in the order in which they were fetched.
-
-    Every poll of kafka-python's asks its network thread, and waits for it: all that has come is
-    taken at once, and the next fetch is under way while this is handed out.
-    """
-
-    def __init__(self) -> None:
-        self._pieces: deque[tuple[Any, Messages]] = deque()
-
-    def __bool__(self) -> bool:
-        return bool(self._pieces)
-
-    def put(self, found: Mapping[Any, Sequence[Any]]) -> None:
-        """Take what a poll found: records by partition, or `Messages` with several each."""
-        for partition, some in found.items():
-            pieces = some if isinstance(some[0], Messages) else [Objects(some)]
-            self._pieces.extend((partition, piece) for piece in pieces)
-
-    def take(self, most: int) -> dict[Any, list[Messages]]:
-        """Return the next messages of each partition, at most so many in all."""
-        taken: dict[Any, list[Messages]] = {}
-        while self._pieces and most > 0:
-            partition, piece = self._pieces.popleft()
-            if len(piece) > most:
-                self._pieces.appendleft((partition, piece.chosen(slice(most, None))))
-                piece = piece.chosen(slice(most))
-            taken.setdefault(partition, []).append(piece)
-            most -= len(piece)
-        return taken
-
-    def clear(self) -> None:
-        """Forget them: they will be fetched again, or are not wanted."""
-        self._pieces.clear()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from stream_llsvm.connectors.base import Position, SourceError
 from stream_llsvm.connectors.kafka.client import Settings, advertised
-from stream_llsvm.connectors.kafka.messages import Messages
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -54,6 +53,7 @@ class Positions:
         self._consumer: Any = None
         self._cluster: Any = None
         self.next: dict[Any, int] = {}
+        self._ends: dict[Any, int] = {}
         self._moved = 0.0
         self.lost = 0
 
@@ -64,6 +64,7 @@ class Positions:
     def place(self, partitions: list[Any]) -> None:
         """Assign the partitions, each at the offset that the given position or the start says."""
         firsts, ends = self._ranges(partitions)
+        self._ends = ends
         wanted = {}
         for one in partitions:
             known = self.given.get(one.topic)
@@ -122,45 +123,65 @@ class Positions:
             self.next[one] = max(end, firsts[one])  # what was read before need not be read twice
             self._consumer.seek(one, self.next[one])
 
-    def move_on(self, found: Mapping[Any, Sequence[Messages]], *, held: bool) -> None:
+    def move_on(self, ends: Mapping[Any, int], held: Collection[Any]) -> None:
         """Note where each partition stands: also behind gaps and the marks of transactions.
 
         Where the consumer stands says nothing as long as messages before that are ``held``.
         """
         from kafka.errors import KafkaError, LogTruncationError
 
-        for one, pieces in found.items():
-            self.next[one] = int(pieces[-1].offsets[-1]) + 1
+        self.next.update(ends)
         now = time.monotonic()
-        if not held and (found or now > self._moved + 0.5):
+        if not ends and now <= self._moved + 0.5:
+            return
+        for one in self.next:
+            if one in held or (ends and one not in ends):
+                continue
             self._moved = now
-            for one in found or self.next:
-                try:
-                    at = self._consumer.position(one, timeout_ms=0)
-                except LogTruncationError as error:
-                    self.truncated(error)  # which the consumer raises only once
-                except KafkaError:
-                    continue
-                else:
-                    self.next[one] = max(self.next[one], at or 0)
+            try:
+                at = self._consumer.position(one, timeout_ms=0)
+            except LogTruncationError as error:
+                self.truncated(error)  # which the consumer raises only once
+            except KafkaError:
+                continue
+            else:
+                self.next[one] = max(self.next[one], at or 0)
 
-    def take_up(self, partitions: list[Any]) -> None:
-        """Read those that are new from their beginning."""
+    def more(self, one: Any, fetched: int) -> bool:
+        """Whether a partition is known to have more than was fetched, up to an offset."""
+        from kafka.errors import KafkaError
+
+        end = self._consumer.highwater(one)
+        end = self._ends.get(one) if end is None else end
+        if end is None:
+            return True
+        if max(fetched, self.next[one]) >= end:
+            return False
+        try:  # what is left may be the marks of transactions
+            at = self._consumer.position(one, timeout_ms=0)
+        except KafkaError:  # which the next poll tells of
+            return True
+        return at is None or at < end
+
+    def take_up(self, partitions: list[Any]) -> bool:
+        """Read those that are new from their beginning; return whether there are any."""
         from kafka.errors import KafkaError
 
         new = [one for one in partitions if one not in self.next]
         if not new:
-            return
+            return False
         try:
             firsts = self._consumer.beginning_offsets(new, timeout_ms=2000)
+            self._ends |= self._consumer.end_offsets(new, timeout_ms=2000)
         except KafkaError as error:  # too fresh to have a leader: the next look will find it
             log.info("Kafka: %d new partitions are not ready (%s)", len(new), error)
-            return
+            return False
         self._consumer.assign(partitions)
         for one in new:
             self._consumer.seek(one, firsts[one])
             self.next[one] = firsts[one]
             log.info("Kafka: partition %d of %s is new", one.partition, one.topic)
+        return True
 
 
 def as_position(offsets: Mapping[Any, int]) -> dict[str, dict[str, int]]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
+from time import monotonic, sleep
 from typing import Any
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.field_times import FieldTimes
 from stream_llsvm.connectors.formats import message_codec
+from stream_llsvm.connectors.kafka.buffer import FetchBuffer, TimeBuffer
 from stream_llsvm.connectors.kafka.client import (
     KafkaTroubleError,
     Settings,
@@ -22,10 +25,11 @@ from stream_llsvm.connectors.kafka.client import (
 )
 from stream_llsvm.connectors.kafka.fast_read import metadata_of, quicken
 from stream_llsvm.connectors.kafka.group import GroupDisplay
-from stream_llsvm.connectors.kafka.messages import FetchBuffer, Messages
+from stream_llsvm.connectors.kafka.messages import Portion
 from stream_llsvm.connectors.kafka.positions import LostDataError, Positions, as_position
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
 from stream_llsvm.connectors.kafka.topics import Topics
+from stream_llsvm.connectors.order import MAX_WAIT, is_by_time
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -60,6 +64,16 @@ class KafkaSource:
         The header whose value stands for the message's own key.
     group
         A consumer group that shows, for displays only, how far checkpoints have come.
+    order
+        Records of several partitions come in the order of their ``"time"``, of equal times the
+        lower partition first; or as they arrive, ``"arrival"``. Within a partition the order is
+        always its own.
+    time
+        The field that says when a record was: a number, or a date and time. It stays a feature.
+        Without it the broker's timestamp counts. A record that does not say it is rejected.
+    max_wait
+        Seconds that a partition is waited for that has more and does not give it. One that has
+        nothing more holds others back for `UNDER_WAY` only.
     options, connect_timeout
         See ``Settings``: security and tuning options of kafka-python, and seconds to wait.
     discover_every
@@ -84,6 +98,9 @@ class KafkaSource:
         tombstones: str = "reject",
         key_header: str | None = None,
         group: str | None = None,
+        order: str = "time",
+        time: str | None = None,
+        max_wait: float = MAX_WAIT,
         options: Mapping[str, Any] | None = None,
         connect_timeout: float = 60.0,
         discover_every: float = 5.0,
@@ -96,18 +113,22 @@ class KafkaSource:
         _one_of("isolation", isolation, "read_committed", "read_uncommitted")
         _one_of("on_lost_data", on_lost_data, "stop", "earliest")
         _one_of("tombstones", tombstones, "reject", "skip")
+        self._by_time, self._max_wait = is_by_time(order, time, max_wait), max_wait
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
+        codec = message_codec(**({"label": "label"} | fields)) if codec is None else codec
         self._batches = MessageBatches(
-            message_codec(**({"label": "label"} | fields)) if codec is None else codec,
+            codec,
             skip_tombstones=tombstones == "skip",
             key_header=key_header,
+            times=None if time is None else FieldTimes(codec, time),
         )
         self._positions = Positions(start, isolation, on_lost_data, self._settings)
         self._display = None if group is None else GroupDisplay(group, self._settings)
         self._isolation = isolation
         self._discover_every = discover_every
         self._held = FetchBuffer()
+        self._paused: set[Any] = set()
         self._consumer: Any = None
         self._failed_at: dict[Any, int] | None = None
         self._broken: SourceError | None = None
@@ -161,16 +182,17 @@ class KafkaSource:
         later is waited for: it is then None until the broker is back.
         """
         self._ready()
-        deadline = time.monotonic() + timeout
+        deadline = monotonic() + timeout
         while True:
             self._ready()
             self._look()
-            found = self._fetch(max_records, max(0.0, deadline - time.monotonic()))
-            batch = self._batches.made(found, self.position) if found else None
+            found = self._fetch(max_records, max(0.0, deadline - monotonic()))
+            batch = None if found is None else self._batches.made(found, self.position)
             if batch is not None:
+                batch.disorder = self._held.told()
                 return batch
             self._checked()
-            if time.monotonic() >= deadline:
+            if monotonic() >= deadline:
                 return None
 
     def seek(self, position: Position) -> None:
@@ -181,14 +203,13 @@ class KafkaSource:
         """
         self._topics.check(position)
         self._positions.given = {topic: dict(parts) for topic, parts in position.items()}
-        self._held.clear()
         if self._broken is not None:
             self._broken = None
             self._drop()
         if self._consumer is None:
             self._ready()
         else:
-            self._positions.place(self._topics.partitions())
+            self._begin()
         self._batches.forget()
 
     def lag(self) -> dict[str, dict[str, int]]:
@@ -225,7 +246,7 @@ class KafkaSource:
 
     def _drop(self) -> None:
         consumer, self._consumer = self._consumer, None
-        self._held.clear()
+        self._held = FetchBuffer()
         if consumer is not None:
             with contextlib.suppress(Exception):  # its thread may have died, of whatever
                 consumer.close(autocommit=False, timeout_ms=2000)
@@ -240,7 +261,7 @@ class KafkaSource:
         self._checked()
         if self._consumer is not None:
             return
-        deadline = time.monotonic() + self._settings.connect_timeout
+        deadline = monotonic() + self._settings.connect_timeout
         try:
             consumer = self._settings.connect(self._make)
             cluster = metadata_of(consumer)
@@ -254,11 +275,25 @@ class KafkaSource:
         self._positions.attach(consumer, cluster)
         try:
             self._topics.attach(cluster)
-            self._positions.place(self._topics.partitions())
+            self._begin()
         except BaseException:
             self._consumer = None
             consumer.close(autocommit=False, timeout_ms=0)
             raise
+
+    def _begin(self) -> None:
+        """Place the consumer, and hold nothing that it fetched before."""
+        partitions = self._topics.partitions()
+        self._positions.place(partitions)
+        self._consumer.resume(*partitions)
+        self._held, self._paused = self._buffer(partitions), set()
+
+    def _buffer(self, partitions: list[Any]) -> FetchBuffer:
+        """Return what holds what is fetched; one partition has its order already."""
+        if not self._by_time or len(partitions) < 2:
+            return FetchBuffer()
+        times = self._batches.times
+        return TimeBuffer(partitions, self._max_wait, self._positions.more, times)
 
     def _make(self, config: dict[str, Any]) -> Any:
         from kafka import KafkaConsumer
@@ -280,42 +315,51 @@ class KafkaSource:
         quicken(consumer)
         return consumer
 
-    def _fetch(self, max_records: int, timeout: float) -> dict[Any, list[Messages]]:
-        """Return the next messages by partition, none if none came in time."""
-        if not self._held and not self._polled(max(max_records, _AT_ONCE), timeout):
-            return {}
-        found = self._held.take(max_records)
+    def _fetch(self, max_records: int, timeout: float) -> Portion | None:
+        """Return the next messages, None if none may be handed out in time."""
+        portion = self._held.take(max_records)
+        if portion is None:
+            self._polled(max(max_records, _AT_ONCE), min(timeout, self._held.wait))
+            portion = self._held.take(max_records) if self._consumer is not None else None
+        if self._consumer is None:
+            return None
         # What was fetched is handed out before an error is told of.
         with contextlib.suppress(SourceError), self._final(LostDataError):
-            self._positions.move_on(found, held=bool(self._held))
-        return found
+            ends = {} if portion is None else portion.ends()
+            self._positions.move_on(ends, self._held.held)
+        return portion
 
-    def _polled(self, most: int, timeout: float) -> bool:
-        """Hold what the consumer has got, and return True; False if it was lost or in trouble."""
+    def _polled(self, most: int, timeout: float) -> None:
+        """Hold what the consumer has got; nothing if it was lost or in trouble."""
         from kafka.errors import KafkaError, LogTruncationError, OffsetOutOfRangeError
 
+        self._pause()
         try:
-            found = self._consumer.poll(timeout_ms=int(timeout * 1000), max_records=most)
+            found = self._consumer.poll(timeout_ms=ceil(timeout * 1000), max_records=most)
         except OffsetOutOfRangeError as error:
             with self._final(LostDataError):
                 self._positions.out_of_range(error)
-            return False
         except LogTruncationError as error:
             with self._final(LostDataError):
                 self._positions.truncated(error)
-            return False
         except KafkaError as error:
             if not error.retriable:
                 self._start_over(error)
             else:
                 log.warning("%s: %s; trying again", self.name, self._settings.scrub(error))
-                time.sleep(min(timeout, 0.1))
-            return False
+                sleep(min(timeout, 0.1))
         except Exception as error:  # records that cannot be unpacked, or the thread has died
             self._start_over(error)
-            return False
-        self._held.put(found)
-        return True
+        else:
+            self._held.put(found)
+
+    def _pause(self) -> None:
+        """Fetch no more of partitions that hold much already, while others are waited for."""
+        full = self._held.full()
+        if full != self._paused:
+            self._consumer.pause(*(full - self._paused))
+            self._consumer.resume(*(self._paused - full))
+            self._paused = full
 
     @contextlib.contextmanager
     def _final(self, kind: type[SourceError]) -> Iterator[None]:
@@ -345,14 +389,16 @@ class KafkaSource:
 
     def _look(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""
-        now = time.monotonic()
+        now = monotonic()
         if now < self._looked + min(1.0, self._discover_every):
             return
         self._looked = now
         with self._final(SourceError):
             there = self._topics.there()
-        if there:
-            self._positions.take_up(self._topics.partitions())
+        if there and self._positions.take_up(self._topics.partitions()) and self._by_time:
+            with self._final(LostDataError):  # what is held has to wait for more partitions now
+                self._positions.given = as_position(self._positions.next)
+                self._begin()
 
 
 def _one_of(name: str, value: str, *allowed: str) -> None:

@@ -1,17 +1,16 @@
-"""Messages of some partitions -> one batch of records."""
+"""Messages of some partitions -> one batch of records, in their order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from stream_llsvm.connectors.base import Batch, Position
+from stream_llsvm.connectors.base import Batch, Position, Rejected
 from stream_llsvm.connectors.codec import Codec
-from stream_llsvm.connectors.flat.spans import Spans
+from stream_llsvm.connectors.field_times import NO_TIME, FieldTimes
 from stream_llsvm.connectors.formats import text_or_bytes
-from stream_llsvm.connectors.kafka.messages import MessagePlaces, Messages
+from stream_llsvm.connectors.kafka.messages import MessagePlaces, Portion
 
 
 class MessageBatches:
@@ -25,6 +24,8 @@ class MessageBatches:
         Whether messages without a value are passed over; otherwise they are rejected.
     key_header
         The header whose value stands for the message's own key.
+    times
+        What reads the field that says when messages were, if one does.
 
     Attributes
     ----------
@@ -33,62 +34,71 @@ class MessageBatches:
 
     """
 
-    def __init__(self, codec: Codec, *, skip_tombstones: bool, key_header: str | None) -> None:
-        self.codec = codec
+    def __init__(
+        self,
+        codec: Codec,
+        *,
+        skip_tombstones: bool,
+        key_header: str | None,
+        times: FieldTimes | None = None,
+    ) -> None:
+        self.codec, self.times = codec, times
         self._skip_tombstones = skip_tombstones
         self._key_header = key_header
-        self._last: list[Messages] = []  # behind the last batch
+        self._last: Portion | None = None  # behind the last batch
         self.skipped = 0
 
     def forget(self) -> None:
         """Let go of the last batch."""
-        self._last = []
+        self._last = None
 
     @property
     def raw(self) -> list[Any]:
         """kafka-python's records behind the last batch's places."""
-        return [record for piece in self._last for record in piece.records()]
+        return [] if self._last is None else self._last.records()
 
-    def made(self, found: Mapping[Any, Sequence[Messages]], position: Position) -> Batch | None:
-        """Return a batch of messages by partition; None if there is nothing to tell of."""
-        pieces = [piece for some in found.values() for piece in some]
+    def made(self, portion: Portion, position: Position) -> Batch | None:
+        """Return a batch of messages; None if there is nothing to tell of."""
         if self._skip_tombstones:
-            pieces = self._without_tombstones(pieces)
-        if not pieces:
+            kept = portion.values.starts >= 0
+            self.skipped += len(kept) - int(np.count_nonzero(kept))
+            portion = portion if kept.all() else portion.chosen(kept)
+        if not len(portion):
             return None
-        places = MessagePlaces(pieces)
-        raws = Spans.joined([piece.values for piece in pieces])
-        batch = self.codec.decode(raws, places, position, blanks=False)
+        untimed = portion.untimed
+        refused = None if untimed is None or not untimed.any() else portion.chosen(untimed)
+        if refused is not None and untimed is not None:
+            portion = portion.chosen(~untimed)
+        places = MessagePlaces(portion)
+        batch = self.codec.decode(portion.values, places, position, blanks=False)
+        if refused is not None:
+            self._refuse(batch, refused)
         if len(batch) < len(places):
             taken = set(batch.places)
-            kept = np.array([place in taken for place in places])
-            pieces = _chosen(pieces, kept)
+            portion = portion.chosen(np.array([place in taken for place in places]))
         if self.codec.key is None:
-            keys = [key for piece in pieces for key in self._keys(piece)]
+            keys = self._keys(portion)
             batch.keys = [None if key is None else text_or_bytes(key) for key in keys]
-        self._last = pieces
+        self._last = portion
         return batch
 
-    def _without_tombstones(self, pieces: list[Messages]) -> list[Messages]:
-        kept = np.concatenate([piece.values.starts >= 0 for piece in pieces])
-        missing = len(kept) - int(np.count_nonzero(kept))
-        self.skipped += missing
-        return _chosen(pieces, kept) if missing else pieces
+    def _refuse(self, batch: Batch, portion: Portion) -> None:
+        """Reject messages that do not say when they were, or for what else is wrong with them."""
+        read = self.codec.decode(portion.values, MessagePlaces(portion), {}, blanks=False)
+        raws = dict(zip(MessagePlaces(portion), portion.values, strict=True))
+        batch.rejected += read.rejected
+        batch.bad_fields += read.bad_fields
+        batch.deletes += read.deletes
+        for place in read.places:
+            raw = raws[place] or b""
+            why = "" if self.times is None else self.times.missing(raw)
+            batch.rejected.append(Rejected(place, NO_TIME, why, raw))
 
-    def _keys(self, piece: Messages) -> list[bytes | None]:
+    def _keys(self, portion: Portion) -> list[bytes | None]:
         wanted = self._key_header
         if wanted is None:
-            return piece.keys()
+            return portion.keys()
         return [
-            next((v for name, v in piece.headers(i) if name == wanted), None)
-            for i in range(len(piece))
+            next((v for name, v in headers if name == wanted), None)
+            for headers in portion.headers()
         ]
-
-
-def _chosen(pieces: list[Messages], kept: Any) -> list[Messages]:
-    """Return those messages for which it is true."""
-    ends = np.cumsum([len(piece) for piece in pieces]).tolist()
-    some = [
-        piece.chosen(kept[end - len(piece) : end]) for piece, end in zip(pieces, ends, strict=True)
-    ]
-    return [piece for piece in some if len(piece)]
