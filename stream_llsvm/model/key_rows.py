@@ -1,0 +1,75 @@
+"""Rows of a bank as a file holds them: all of them, or those that changed since the last file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream_llsvm.records.keys import Key, packed_keys, unpacked_keys
+
+
+class KeyRows(NamedTuple):
+    """Some rows: their places, whose they are (None where no key is), and what is known.
+
+    Examples
+    --------
+    >>> one = KeyRows(np.array([0]), ["ann"], np.zeros((1, 1, 2, 3), "f4"), np.array([5]))
+    >>> gone = one._replace(keys=[None], facts=np.array([0]))
+    >>> merged_rows([one.payload()], 1, (1, 2, 3))[0]
+    ['ann']
+    >>> merged_rows([one.payload(), gone.payload()], 1, (1, 2, 3))[0]
+    [None]
+
+    """
+
+    places: NDArray[np.int64]
+    keys: list[Key | None]
+    matrix: NDArray[np.float32]
+    facts: NDArray[np.int64]
+
+    def payload(self) -> dict[str, Any]:
+        """Return them as plain values for a file."""
+        return self._asdict() | {"keys": packed_keys(self.keys)}
+
+
+def merged_rows(
+    parts: Sequence[dict[str, Any]], n: int, shape: tuple[int, ...]
+) -> tuple[list[Key | None], NDArray[np.float32], NDArray[np.int64]]:
+    """Return the keys, the matrix and the facts of so many places; later parts count.
+
+    Raises ValueError if they cannot be those of a bank (they may come from a file).
+    """
+    keys: list[Key | None] = [None] * n
+    matrix, facts = np.zeros((n, *shape), dtype=np.float32), np.zeros(n, dtype=np.int64)
+    for part in parts:
+        own = unpacked_keys(part["keys"])
+        places = sound_array(part, "places", np.int64, (len(own),))
+        rows = sound_array(part, "matrix", np.float32, (len(own), *shape))
+        said = sound_array(part, "facts", np.int64, (len(own),))
+        require(bool((places >= 0).all() and (places < n).all() and (np.diff(places) > 0).all()))
+        require(bool((rows[:, :, 1] >= 0).all() and (said >= 0).all()))
+        require([key is not None for key in own] == (said > 0).tolist())
+        matrix[places], facts[places] = rows, said
+        for place, key in zip(places.tolist(), own, strict=True):
+            keys[place] = key
+    return keys, matrix, facts
+
+
+def require(holds: bool) -> None:
+    """Raise ValueError unless it holds."""
+    if not holds:
+        raise ValueError("what is known of keys is damaged")
+
+
+def sound_array(
+    payload: dict[str, Any], name: str, dtype: type[np.generic], shape: tuple[int, ...]
+) -> NDArray[Any]:
+    """Return a copy of an array of this type and shape, of finite numbers; raises ValueError."""
+    found = payload[name]
+    require(isinstance(found, np.ndarray) and found.dtype == dtype and found.shape == shape)
+    array: NDArray[Any] = np.array(found, order="C")
+    require(bool(np.isfinite(array).all()))
+    return array
