@@ -1,5 +1,5 @@
 # The command, with what it needs for Kafka and the live page. compose.yaml builds it.
-FROM python:3.12.8-slim-bookworm AS installed
+FROM python:3.12.8-slim-bookworm
 
 RUN useradd --create-home --uid 1000 learner
 COPY --chown=learner . /src
@@ -8,17 +8,10 @@ RUN pip install --no-cache-dir '/src[cli,kafka,dashboard]'
 ENV STREAM_LLSVM_CACHE=/opt/stream_llsvm
 RUN install --directory --owner=learner "$STREAM_LLSVM_CACHE"
 
-# Compiled for all processors of the last ten years, not for the one that builds the image: on any
-# other they would be compiled again.
-FROM installed AS for-amd64
-ENV NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES=""
-FROM installed AS for-arm64
-ENV NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES=""
-
-FROM for-${TARGETARCH}
 USER learner
 WORKDIR /home/learner
-# Kernels are compiled now, into the image, and not at every start of a container.
+# Kernels are compiled now, into the image, and not at every start of a container: for all processors
+# of the last ten years, not for the one that builds the image.
 RUN python /src/tools/compile_kernels.py
 # What a volume that is mounted there shall belong to.
 RUN mkdir /home/learner/kept

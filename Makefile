@@ -9,12 +9,14 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) 
 
 MINUTES ?= 10
 
-.PHONY: help demo kafka test fuzz lint bench clean data-given
+.PHONY: help demo kafka kernels wheel test fuzz lint bench clean data-given
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo              learn a stream that moves, live in the browser"
 	@echo "make kafka             run a Kafka broker on this machine until Ctrl-C"
+	@echo "make kernels           compile all kernels into the package, for a wheel to hold them"
+	@echo "make wheel             the same, and build that wheel: one for this Python and processor"
 	@echo "make test              lint, then every test and docstring example"
 	@echo "make fuzz MINUTES=60   search at random for records that a property test does not hold for"
 	@echo "make lint              style and types only"
@@ -30,6 +32,12 @@ demo: $(VENV)/.ready-cli,dashboard
 kafka:
 	@$(PYTHON) tools/kafka_broker.py
 
+kernels: $(VENV)/.ready-test
+	@$(BIN)/python tools/compile_kernels.py --ship
+
+wheel: kernels
+	@$(BIN)/python -m build --wheel
+
 test: lint
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
@@ -41,21 +49,26 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 
-# Roughly, in minutes on two slow cores: accuracy 1, the committee's 1, reliability 1, delays 6,
-# drift 8, shifts 30 (these four mostly river's forest), ablation 6, warm_start 1, speed 4, the
-# committee's 6, local SVMs 10.
+# Roughly, in minutes on two slow cores: accuracy 2, the committee's 3, reliability 3, summary 20,
+# river's table 30, delays 6, drift 8, early 6, shifts 30 (these seven mostly river's models), ablation 10,
+# warm_start 1, speed 4, the committee's 6, local SVMs 10. benchmarks/capymoa_table.py needs CapyMOA
+# and Java, and some hours.
 bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)"
-	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee --section committee
+	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee,no-history \
+		--section committee
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --section family --rows 10000 \
-		--learners committee,sapl,llsvm,mapped,lcc,csvm,l3svm,budget,local,additive,memory,ferns --peers logreg \
+		--orders 1 --learners committee,sapl,llsvm,mapped,lcc,csvm,l3svm,budget,local,additive,memory,ferns,trees,contexts,ldkl,ml3 --peers logreg \
 		electricity banana magic04 keystroke segment phishing_stream letter
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners sapl --peers logreg,arf \
 		--section reliability banana magic04 keystroke segment
+	@$(BIN)/python benchmarks/summary.py --data "$(DATA)"
+	@$(BIN)/python benchmarks/river_table.py --data "$(DATA)"
 	@for delay in 1 10 100 1000; do \
 		$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee,sapl --peers arf \
 			--rows 20000 --delay $$delay electricity covtype keystroke sea-abrupt || exit; done
 	@$(BIN)/python benchmarks/drift.py
+	@$(BIN)/python benchmarks/early.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/shifts.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/ablation.py --data "$(DATA)"
 	@$(BIN)/python benchmarks/warm_start.py --data "$(DATA)"
@@ -70,6 +83,7 @@ data-given:
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf stream_llsvm/kernels/shipped
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # One stamp for each set of extras: the demo need not wait for the test tools.

@@ -1,121 +1,41 @@
-"""Where compiled kernels are kept, so that only one process on a machine has to compile them.
+"""Compiled kernels, kept for the next process, or installed with the package.
 
-Numba's own cache ends the program where neither the sources' folder nor the user's can be written.
-Here kernels are looked for in each folder of this list up to the first that can be written, which
-takes what is compiled; where there is none, a process compiles for itself:
-
-1. ``STREAM_LLSVM_CACHE``, if it is set,
-2. ``NUMBA_CACHE_DIR``, if it is set,
-3. ``__pycache__`` beside the sources,
-4. the user's cache folder,
-5. a folder of this user's own among the temporary ones.
-
-So an image may bring kernels along in a folder that is read-only when it runs. What of numba's
-cache is private to numba is used in this file only.
+A wheel for one Python and one kind of processor brings its kernels along (``make kernels``), so
+that nothing has to be compiled where it is installed. They are used if the versions of numba and
+Python, the sources and what is compiled for (``inside_numba.py:processor``) are those they were
+made with; if anything differs, kernels are compiled and kept as in a checkout, see ``folders.py``.
+Either way it is the same machine code, to the bit.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import pickle
 import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from numba.core import caching, compiler, config
-from numba.misc.appdirs import AppDirs
+from numba import njit
 
-VARIABLE = "STREAM_LLSVM_CACHE"
+from stream_llsvm.kernels.folders import places
+from stream_llsvm.kernels.inside_numba import (
+    AS_EXPECTED,
+    Cache,
+    Files,
+    KernelCompiler,
+    packed,
+    processor,
+    unpacked,
+)
 
-# Numba gives types to these that depend on its version.
-Cache: Any = caching._Cache
-Files: Any = caching.IndexDataCacheFile
-Config: Any = config
-Result: Any = compiler.CompileResult
+PACKAGE = Path(__file__).parents[1]
+#: Kernels that are installed with the package; in a checkout, those that the next wheel will hold.
+SHIPPED = Path(__file__).parent / "shipped"
 
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder for kernels; without a path it is the one beside each source."""
-
-    path: Path | None
-    #: Nobody chose it, so others must not have written there: what they wrote would be run.
-    private: bool = False
-
-    def of(self, source: Path) -> Path:
-        """Return where the kernels of this source are."""
-        if self.path is None:
-            return source.parent / "__pycache__"
-        digest = hashlib.blake2b(os.fsencode(source.parent), digest_size=8).hexdigest()
-        return self.path / f"{source.parent.name}-{digest}"
-
-    def __str__(self) -> str:
-        return str(self.path or self.of(Path(__file__)))
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where kernels are looked for, where they are written, and who refused to take them."""
-
-    read: tuple[Folder, ...]
-    written: Folder | None
-    #: A sentence's part for each folder that should have come first.
-    refused: tuple[str, ...]
-
-
-@cache
-def places() -> Places:
-    """Return the folders of this process."""
-    read: list[Folder] = []
-    refused: list[str] = []
-    for folder in _in_order():
-        if (why_not := _refusal(folder)) is None:
-            return Places((*read, folder), folder, tuple(refused))
-        refused.append(f"{folder} ({why_not})")
-        if why_not != _OTHERS:
-            read.append(folder)
-    return Places(tuple(read), None, tuple(refused))
-
-
-def _in_order() -> Iterator[Folder]:
-    """Yield the folders that may take kernels."""
-    for named in (os.environ.get(VARIABLE), Config.CACHE_DIR):
-        if named:
-            yield Folder(Path(named).expanduser().absolute())
-    yield Folder(None)
-    users = Path(AppDirs(appname="stream_llsvm", appauthor=False).user_cache_dir)
-    if users.is_absolute():  # it begins with ~ for a user whom the system does not know
-        yield Folder(users, private=True)
-    with contextlib.suppress(OSError):  # there may be none that can be written
-        whose = os.geteuid() if hasattr(os, "geteuid") else os.environ.get("USERNAME", "")
-        yield Folder(Path(tempfile.gettempdir()).absolute() / f"stream_llsvm-{whose}", private=True)
-
-
-_OTHERS = "others may write there"
-
-
-def _refusal(folder: Folder) -> str | None:
-    """Return why kernels cannot be written there; None if they can."""
-    path = Path(str(folder))
-    try:
-        path.mkdir(mode=0o700 if folder.private else 0o777, parents=True, exist_ok=True)
-    except OSError as error:
-        return error.strerror
-    if folder.private and hasattr(os, "geteuid"):
-        about = path.lstat()
-        if about.st_uid != os.geteuid() or about.st_mode & 0o022 or path.is_symlink():
-            return _OTHERS
-    try:
-        tempfile.TemporaryFile(dir=path).close()
-    except OSError as error:
-        return error.strerror
-    return None
+#: All that is kept, by the kernels of this process.
+caches: list[KernelCache] = []
 
 
 class KernelCache(Cache):  # type: ignore[misc]
@@ -143,22 +63,34 @@ class KernelCache(Cache):  # type: ignore[misc]
         written = places().written
         return None if written is None else str(written.of(self._source))
 
-    def holds(self, codegen: Any) -> bool:
+    def holds(self) -> bool:
         """Whether there is machine code for the processor that is compiled for."""
         targets = {target for files in self._files() for _, target in _keys(files) or ()}
-        return codegen.magic_tuple() in targets
+        return processor() in targets
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return what was compiled for this signature and processor, or None."""
-        target_context.refresh()
         for files in self._files():
-            try:
-                found = files.load((sig, target_context.codegen().magic_tuple()))
-            except _UNREADABLE:
-                continue
+            found = _read(files, (sig, processor()))
             if found is not None:
-                return Result._rebuild(target_context, *found)
+                return unpacked(target_context, found)
         return None
+
+    def ship(self) -> bool:
+        """Copy what is kept for the processor to where it is installed from; False: nothing is."""
+        kept, shipped = {}, self._shipped()
+        assert shipped is not None
+        for folder in reversed(places().read):
+            files = self._files_in(folder.of(self._source))
+            for key in _keys(files) or ():
+                if key[1] == processor() and (found := _read(files, key)) is not None:
+                    kept[key] = found
+        if kept:
+            SHIPPED.mkdir(exist_ok=True)
+            shipped.flush()
+        for key, found in kept.items():
+            shipped.save(key, found)
+        return bool(kept)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled; that it cannot be kept is no reason not to run it."""
@@ -171,7 +103,7 @@ class KernelCache(Cache):  # type: ignore[misc]
             files = self._files_in(folder)
             if _keys(files) is None:
                 files.flush()
-            files.save((sig, data.codegen.magic_tuple()), data._reduce())
+            files.save((sig, processor()), packed(data))
         except OSError as error:
             _tell_unkept(folder, str(error.strerror))
 
@@ -187,10 +119,23 @@ class KernelCache(Cache):  # type: ignore[misc]
             self._files_in(Path(path)).flush()
 
     def _files(self) -> Iterator[Any]:
-        return (self._files_in(folder.of(self._source)) for folder in places().read)
+        if (shipped := self._shipped()) is not None:
+            yield shipped
+        yield from (self._files_in(folder.of(self._source)) for folder in places().read)
 
     def _files_in(self, folder: Path) -> Any:
         return Files(cache_path=str(folder), filename_base=self._name, source_stamp=self._stamp)
+
+    def _shipped(self) -> Any:
+        """Return the files that came with the package; None for a kernel from elsewhere."""
+        if not self._source.is_relative_to(PACKAGE):
+            return None
+        room = ".".join(self._source.relative_to(PACKAGE).parent.parts)
+        return Files(
+            cache_path=str(SHIPPED),
+            filename_base=f"{room}.{self._name}",
+            source_stamp=self._stamp,
+        )
 
 
 # What a full disk or a crash has cut, or what this user may not read.
@@ -212,35 +157,50 @@ def _tell_unkept(folder: Path, why: str) -> None:
     print(text, "compiles it again", file=sys.stderr, flush=True)
 
 
-def kept(compiled: Any, *sources: Path) -> Any:
-    """Let what numba compiles of a function be kept.
+def _read(files: Any, key: Any) -> Any:
+    """Return what is kept under a key, or None."""
+    try:
+        return files.load(key)
+    except _UNREADABLE:
+        return None
+
+
+def kept(function: Callable[..., Any], *sources: Path, **options: Any) -> Any:
+    """Compile a function for the processor of ``inside_numba.py``, and keep what comes of it.
 
     Parameters
     ----------
-    compiled
-        Numba's dispatcher.
+    function
+        What is compiled when it is first called.
     sources
         The folders or files of all that becomes a part of the machine code: numba would look at the
         function's own file only, and reuse machine code although a function called had changed.
+    options
+        What numba's ``njit`` takes.
 
     Returns
     -------
     Any
-        The same dispatcher.
+        Numba's dispatcher.
 
     """
-    compiled._cache = KernelCache(compiled.py_func, _stamp(sources))
+    compiled = njit(pipeline_class=KernelCompiler, **options)(function)
+    if AS_EXPECTED:
+        compiled._cache = KernelCache(function, _stamp(sources))
+        caches.append(compiled._cache)
     return compiled
 
 
 @cache
 def _stamp(sources: tuple[Path, ...]) -> str:
-    """Return a digest of these sources."""
+    """Return a digest of these sources, the same wherever and however they are installed."""
     digest = hashlib.blake2b(digest_size=16)
     for part in sources:
-        for source in [part] if part.is_file() else sorted(part.rglob("*.py")):
-            digest.update(source.relative_to(part.parent).as_posix().encode())
-            digest.update(source.read_bytes())
+        files = [part] if part.is_file() else part.rglob("*.py")
+        names = {source.relative_to(part.parent).as_posix(): source for source in files}
+        for name, source in sorted(names.items()):
+            text = source.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{name} {len(text)} ".encode() + text)
     return digest.hexdigest()
 
 
@@ -248,4 +208,4 @@ def is_ready(compiled: Any) -> bool:
     """Whether nobody has to wait for this kernel to be compiled."""
     if compiled.signatures:
         return True
-    return bool(compiled._cache.holds(compiled.targetctx.codegen()))
+    return AS_EXPECTED and bool(compiled._cache.holds())
