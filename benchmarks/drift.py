@@ -26,7 +26,7 @@ def after_changes(done: Pass, stream: Stream) -> float | None:
 
 
 def figures(stream: Stream, arguments: Namespace) -> list[float | None]:
-    """Return each learner's accuracy after the changes and over the whole stream."""
+    """Return who looks at no record, and each learner after the changes and over the stream."""
     lines = [
         *(
             measure_ours(name, partial(peers.ours, name), stream, Way())
@@ -34,11 +34,12 @@ def figures(stream: Stream, arguments: Namespace) -> list[float | None]:
         ),
         *(measure_peer(name, stream, Way()) for name in arguments.peers),
     ]
-    return [
+    learned = [
         accuracy
         for line in lines
         for accuracy in (after_changes(line.main, stream), line.main.accuracy())
     ]
+    return [*lines[0].baselines, *learned]
 
 
 def means(rows: list[list[float | None]]) -> list[float | None]:
@@ -70,8 +71,8 @@ def main() -> None:
     for name in dict.fromkeys(arguments.streams):
         found[name] = figures(drifting.made_stream(name, arguments.rows), arguments)
     found["mean"] = means(list(found.values()))
-    header = ["stream"]
-    for learner in (*arguments.learners, *arguments.peers):
+    header = ["stream", "majority", "last label"]
+    for learner in map(peers.title, (*arguments.learners, *arguments.peers)):
         header += [f"{learner} after a change", "whole stream"]
     cells = [[name, *(results.figure(f, 2) for f in row)] for name, row in found.items()]
     rows = drifting.RECORDS if arguments.rows is None else min(arguments.rows, drifting.RECORDS)
@@ -81,7 +82,8 @@ def main() -> None:
         f"{', '.join(f'{change:,}' for change in drifting.CHANGES)}. After a change: the "
         f"{AFTER:,} records from each change on. Abrupt: a new concept at once; gradual: the new "
         f"one's share rises from 0 to 1 within {drifting.DRIFTS['gradual'].width:,} records; "
-        "recurring: two concepts in turn, at once; steady: moving all the while. arf: river's "
+        "recurring: two concepts in turn, at once; steady: moving all the while. Majority and last "
+        "label: who tells the most frequent label so far, and the label before. arf: river's "
         "ARFClassifier of ten trees."
     )
     body = results.table(header, cells) + "\n\n" + note

@@ -83,13 +83,13 @@ NAMES = (
 )
 
 
-def find_stream(folder: Path | None, name: str, rows: int | None = None) -> Stream:
-    """Return a made stream or load a data set, at most its first `rows` records."""
+def find_stream(folder: Path | None, name: str, rows: int | None = None, order: int = 0) -> Stream:
+    """Return a made stream or load a data set, in this order, at most its first `rows` records."""
     if name in NAMES:
         return made_stream(name, rows)
     if folder is None:
         raise SystemExit(f"the data set {name!r} is read from a folder: give --data DIR")
-    return load_stream(folder, name, rows)
+    return load_stream(folder, name, rows, order)
 
 
 def made_stream(name: str, rows: int | None = None) -> Stream:

@@ -159,7 +159,7 @@ def send_and_read(at: str, topic: str, target: str, n: int, told: Any) -> None:
         for i, value in enumerate(sent):
             time.sleep(max(0.0, start + i / RATE - time.perf_counter()))
             begun[i] = time.perf_counter()
-            producer.send(topic, value)
+            producer.send(topic, value, key=b"%d" % i)
         producer.close()
 
     producing = threading.Thread(target=send)
@@ -169,18 +169,23 @@ def send_and_read(at: str, topic: str, target: str, n: int, told: Any) -> None:
         for records in reader.poll(timeout_ms=500).values():
             now = time.perf_counter()
             for record in records:
-                came[record.offset] = now
+                came[int(record.key)] = now
             left -= len(records)
     producing.join()
     reader.close(autocommit=False)
     told.put((1e3 * (came - begun)).tolist())
 
 
-def delays(at: str, name: str, seconds: float) -> list[float]:
-    """Return the milliseconds from produce to prediction, one record at a time at a fixed rate."""
-    topic, target = new_topic(at), new_topic(at)
+def delays(
+    at: str, name: str, seconds: float, topic: str | None = None, order: str = "time"
+) -> list[float]:
+    """Return the milliseconds from produce to prediction, one record at a time at a fixed rate.
+
+    The topic is one of one partition unless another is given.
+    """
+    topic, target = topic or new_topic(at), new_topic(at)
     n = int(RATE * seconds)
-    source = KafkaSource(topic, at, codec=message_codec(label="y"))
+    source = KafkaSource(topic, at, codec=message_codec(label="y"), order=order)
     source.seek(source.position)
     sink = KafkaSink(target, at)
     sink.connect()

@@ -23,7 +23,7 @@ import options
 import peers
 import results
 from river import compose, forest, linear_model, multiclass, naive_bayes, preprocessing, tree
-from scores import Pass, RecordLearner
+from scores import Pass, RecordLearner, baselines
 
 ROWS = 20_000
 LABEL = "label"
@@ -249,7 +249,8 @@ def report(files: list[File], found: list[dict[str, Pass]], arguments: Namespace
     for file, passes in zip(files, found, strict=True):
         n = len(file.labels)
         cells = [both(passes[name]) + ("*" if len(passes[name].hits) < n else "") for name in names]
-        rows.append([file.name, f"{n:,}", *cells])
+        beside = " / ".join(f"{value:.2f}" for value in baselines(np.array(file.labels)))
+        rows.append([file.name, f"{n:,}", beside, *cells])
     means = []
     first = names[0]
     totals: dict[str, list[tuple[float, float, float, float, float]]] = defaultdict(list)
@@ -272,7 +273,9 @@ def report(files: list[File], found: list[dict[str, Pass]], arguments: Namespace
         [
             "Accuracy in % and log loss in nats, every record predicted before it is learned, one "
             f"pass, defaults, the first {arguments.rows:,} records of each file.",
-            results.table(["file", "records", *names], rows),
+            results.table(
+                ["file", "records", "majority / last label", *map(peers.title, names)], rows
+            ),
             f"Means over the files. Won and lost: files on which {first} is the more or the less "
             "accurate, on the records that the other was given time for.",
             results.table(header, means),
@@ -301,7 +304,7 @@ def read_arguments() -> Namespace:
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="names without .csv; none: all")
     parser.add_argument("--rows", type=options.at_least(1), default=ROWS)
-    options.add_learners(parser, "committee,contexts")
+    options.add_learners(parser, "committee,no-history,contexts")
     parser.add_argument(
         "--peers", type=options.names_from(PEERS), default="logreg,tree,bayes,vw,vw-pairs",
         help=f"comma-separated: {', '.join(PEERS)}; vw needs the package vowpalwabbit",

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Literal
 
 import drifting
+import moa_peers
 import peers
 from measuring import BLOCK, PROBABILITIES, PROBABILITY_ROWS
+from streams import SHUFFLED
 
 
 def parser(
@@ -63,6 +65,26 @@ def add_peers(options: argparse.ArgumentParser, default: str) -> None:
         type=names_from(peers.PEERS),
         default=default,
         help=f"of river, comma-separated: {', '.join(peers.PEERS)}",
+    )
+
+
+def add_moa(options: argparse.ArgumentParser, default: str) -> None:
+    """Let the command line name learners of MOA."""
+    options.add_argument(
+        "--moa",
+        type=names_from(moa_peers.LEARNERS),
+        default=default,
+        help=f"of MOA through CapyMOA, comma-separated: {', '.join(moa_peers.LEARNERS)}",
+    )
+
+
+def add_orders(options: argparse.ArgumentParser) -> None:
+    """Let the command line say how often a stream is learned whose order is not its own."""
+    options.add_argument(
+        "--orders",
+        type=at_least(1),
+        default=5,
+        help=f"in how many orders {', '.join(sorted(SHUFFLED))} are learned, which are shuffled",
     )
 
 

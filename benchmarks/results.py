@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import readme
+
 RESULTS = Path(__file__).with_name("RESULTS.md")
 LIBRARIES = ("stream_llsvm", "river", "numpy", "numba", "scikit-learn", "capymoa")
 PREAMBLE = """\
@@ -35,13 +37,17 @@ def figure(value: float | None, digits: int = 1) -> str:
 
 
 def publish(section: str, title: str, body: str, write: bool) -> None:
-    """Print a section and, if asked to, put it in RESULTS.md in place of its older self."""
+    """Print a section and, if asked to, put it in RESULTS.md in place of its older self.
+
+    The pages that show tables of RESULTS.md then show the new ones.
+    """
     text = f"## {title}\n\n{environment()}\n\n{body}"
     print(f"{text}\n")
     if write:
         old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else PREAMBLE
         RESULTS.write_text(replaced(old, section, text), encoding="utf-8")
         print(f"written to {RESULTS.name}, section {section}", file=sys.stderr)
+        readme.fill_in()
 
 
 def replaced(document: str, section: str, text: str) -> str:

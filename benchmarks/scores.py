@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
@@ -71,6 +71,44 @@ class Pass(NamedTuple):
     def micros(self) -> float:
         """Return the microseconds per record."""
         return 1e6 * self.seconds / len(self.hits)
+
+
+class Baselines(NamedTuple):
+    """Percentages of hits of who never looks at a record."""
+
+    majority: float
+    no_change: float
+
+
+def baselines(labels: NDArray[Any], delay: int = 0) -> Baselines:
+    """Score who tells the most frequent label so far, and who tells the last one.
+
+    Both know a label `delay` records late, as the learners do. Before they know any they miss; of
+    labels that are equally frequent the one that led before counts.
+    """
+    told: list[Any] = labels.tolist()
+    counts: Counter[Any] = Counter()
+    leader: Any = None
+    majority = no_change = 0
+    for i, label in enumerate(told):
+        known = i - delay - 1
+        if known >= 0:
+            last = told[known]
+            counts[last] += 1
+            if leader is None or counts[last] > counts[leader]:
+                leader = last
+            majority += label == leader
+            no_change += label == last
+    return Baselines(100 * majority / len(told), 100 * no_change / len(told))
+
+
+def kappa_temporal(accuracy: float, no_change: float) -> float | None:
+    """Return how much of the errors of who tells the last label is avoided; both in percent.
+
+    1 is no error, 0 is no better than the last label, below 0 is worse. It is not defined where the
+    last label is always right.
+    """
+    return None if no_change == 100 else (accuracy - no_change) / (100 - no_change)
 
 
 def run_blocks(model: BlockLearner, stream: Stream, block: int, delay: int = 0) -> Pass:

@@ -14,7 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 # These files are sorted, by class or by a coordinate: their order is no stream's.
-SHUFFLED = frozenset({"banana", "magic04", "segment"})
+SHUFFLED = frozenset(
+    {
+        "balance_scale",
+        "banana",
+        "magic04",
+        "satimage",
+        "segment",
+        "svmguide1",
+        "tic_tac_toe",
+        "vowel",
+    }
+)
 FIRST_ROWS = {"covtype": 100_000}
 TAIL = 10_000
 # What the accuracy benchmark runs unless it is told otherwise.
@@ -29,7 +40,19 @@ STREAMS = (
     "letter",
     "mnist",
 )
-SPLITS = ("mnist", "letter", "magic04", "banana_llsvm_split", "pendigits", "satimage")
+SPLITS = (
+    "mnist",
+    "letter",
+    "magic04",
+    "banana_llsvm_split",
+    "pendigits",
+    "satimage",
+    "segment",
+    "svmguide1",
+    "mnist_5000",
+)
+#: Made of a larger file: how many of its records are learned and tested, the first of each.
+PARTS = {"mnist_5000": ("mnist", 5_000, 2_000)}
 
 Array = NDArray[Any]
 
@@ -56,8 +79,11 @@ class Split(NamedTuple):
     y_test: Array
 
 
-def load_stream(folder: Path, name: str, rows: int | None = None) -> Stream:
-    """Load a data set as a stream, at most its first `rows` records."""
+def load_stream(folder: Path, name: str, rows: int | None = None, order: int = 0) -> Stream:
+    """Load a data set as a stream, at most its first `rows` records.
+
+    `order` is the seed of the order of the records, of those sets that are shuffled.
+    """
     arrays = _read(folder, name)
     tail = None
     if "y_train" in arrays:
@@ -68,8 +94,8 @@ def load_stream(folder: Path, name: str, rows: int | None = None) -> Stream:
     else:
         X, y = _matrix(arrays, "X"), arrays["y"]
     if name in SHUFFLED:
-        order = np.random.default_rng(0).permutation(len(y))
-        X, y = X[order], y[order]
+        shuffled = np.random.default_rng(order).permutation(len(y))
+        X, y = X[shuffled], y[shuffled]
     end = FIRST_ROWS.get(name, len(y))
     if rows is not None and rows < end:
         end, tail = rows, None
@@ -78,6 +104,10 @@ def load_stream(folder: Path, name: str, rows: int | None = None) -> Stream:
 
 def load_split(folder: Path, name: str, seed: int = 0) -> Split:
     """Load the standard split or, where there is none, two thirds and one third by the seed."""
+    if name in PARTS:
+        whole, learned, tested = PARTS[name]
+        X, y, X_test, y_test = load_split(folder, whole)
+        return Split(X[:learned], y[:learned], X_test[:tested], y_test[:tested])
     arrays = _read(folder, name)
     if "y_train" in arrays:
         return Split(
@@ -94,7 +124,7 @@ def load_split(folder: Path, name: str, seed: int = 0) -> Split:
 
 def has_standard_split(folder: Path, name: str) -> bool:
     """Tell whether the file itself says what is held out."""
-    return "y_train" in _read(folder, name)
+    return name in PARTS or "y_train" in _read(folder, name)
 
 
 def _read(folder: Path, name: str) -> dict[str, Array]:
