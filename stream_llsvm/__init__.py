@@ -17,17 +17,22 @@ if TYPE_CHECKING:
     from stream_llsvm.feature_maps.homogeneous import HomogeneousKernelMap
     from stream_llsvm.feature_maps.nystroem import OnlineNystroem
     from stream_llsvm.learners.additive import AdditiveSVMClassifier
+    from stream_llsvm.learners.boosted_trees import BoostedTreesClassifier
     from stream_llsvm.learners.budgeted import BudgetedPegasosClassifier
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.contexts import ContextsClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
+    from stream_llsvm.learners.keyed import KeyedClassifier
+    from stream_llsvm.learners.keyed_reasons import KeyedExplanation
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
+    from stream_llsvm.learners.ldkl import LDKLClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
     from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
     from stream_llsvm.learners.load import load_model
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
+    from stream_llsvm.learners.ml3 import ML3Classifier
     from stream_llsvm.learners.neighbours import MemoryClassifier
     from stream_llsvm.learners.pegasos import PegasosClassifier
     from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AdditiveSVMClassifier",
     "Anchor",
+    "BoostedTreesClassifier",
     "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
@@ -52,11 +58,15 @@ __all__ = [
     "FernsClassifier",
     "FourierFeatures",
     "HomogeneousKernelMap",
+    "KeyedClassifier",
+    "KeyedExplanation",
     "L3SVMClassifier",
     "LCCClassifier",
+    "LDKLClassifier",
     "LLSVMClassifier",
     "LLSVMRegressor",
     "LocalSVMClassifier",
+    "ML3Classifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
@@ -80,6 +90,8 @@ _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "FeaturesLeftOutWarning": "model.feature_warnings",
     "FourierFeatures": "feature_maps.fourier",
     "HomogeneousKernelMap": "feature_maps.homogeneous",
+    "KeyedClassifier": "learners.keyed",
+    "KeyedExplanation": "learners.keyed_reasons",
     "MemberReport": "model.explain",
     "ModelFileError": "model.file",
     "OnlineNystroem": "feature_maps.nystroem",

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from stream_llsvm.kernels import judge as judging
 from stream_llsvm.kernels import mixer as mixing
 from stream_llsvm.kernels.metric import PERIOD
 from stream_llsvm.members.additive.member import Additive
@@ -21,7 +22,9 @@ from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.members.ferns.member import Ferns
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
+from stream_llsvm.members.trees.member import Trees
 from stream_llsvm.members.waves.member import Waves
+from stream_llsvm.members.words.member import Words
 from stream_llsvm.model.state import columns_of
 from tests.oracle_additive import AdditiveOracle
 from tests.oracle_anchors import AnchorsOracle
@@ -32,7 +35,9 @@ from tests.oracle_memory import MemoryOracle, Neighbours
 from tests.oracle_mixer import Mixed, Mixer, Report
 from tests.oracle_parts import Array, Scale
 from tests.oracle_prior import PriorOracle
+from tests.oracle_trees import TreesOracle
 from tests.oracle_waves import WavesOracle
+from tests.oracle_words import WordsOracle
 
 
 @dataclass
@@ -55,6 +60,8 @@ class Seen:
     mixed: Mixed
     #: What the mixer's answer is together with what comes on top.
     joint: Array
+    #: What is answered: one of both.
+    answer: Array
     best: int
     #: Each class's probability, calibrated.
     proba: Array
@@ -78,7 +85,9 @@ ORACLES: dict[type[Member], Callable[[Any, int, int], MemberOracle]] = {
     Ferns: FernsOracle,
     Prior: PriorOracle,
     Remembered: MemoryOracle,
+    Trees: TreesOracle,
     Waves: WavesOracle,
+    Words: WordsOracle,
 }
 
 
@@ -112,11 +121,21 @@ class Oracle:
         self.members = [member_oracle(m, width, classes) for m in all_of]
         self.scales = [Scale() for _ in range(width)]
         on_top = sum(m.experts for m in self.members if isinstance(m, ContextsOracle))
-        self.mixer = Mixer(sum(m.experts for m in self.members), classes, on_top)
+        trust = [
+            m.first_trust
+            for m, own in zip(all_of, self.members, strict=True)
+            for _ in range(own.experts)
+        ]
+        seldom = sum(m.experts for m in self.members if isinstance(m, WordsOracle))
+        self.mixer = Mixer(trust, classes, on_top, seldom)
         self.calibration = Calibration(classes)
         self.reports = [Report() for _ in self.members]
-        for own, member in self._owners():
-            alone = mixing.FIRST_TRUST / max(1, own.stop - own.start)
+        #: Whether a member works, or rests.
+        self.awake = [True for _ in self.members]
+        #: After how many records that last changed.
+        self.since = [0.0 for _ in self.members]
+        for kind, (own, member) in zip(all_of, self._owners(), strict=True):
+            alone = kind.first_trust / max(1, own.stop - own.start)
             if isinstance(member, ContextsOracle):
                 alone = mixing.ON_TOP_SIZE
             self.mixer.alone[own] = alone
@@ -149,14 +168,17 @@ class Oracle:
                 member.told = told.near[i]
             if isinstance(member, ContextsOracle):
                 member.x = x  # whose names z does not have
-            parts.append(member.score(z))
+            said = member.score(z) if self.awake[i] else 0
+            parts.append(np.zeros((member.experts, self.columns)) + said)
         scores = np.concatenate(parts) if parts else np.zeros((0, self.columns))
         # Whether an expert says nothing at all is a matter of the last bit, too.
         mixed = self.mixer.mix(scores if told is None else told.scores)
         joint = self.mixer.join(mixed)
-        best = int(np.argmax(joint)) if told is None else told.best
-        assert joint[best] > joint.max() - 1e-4, "another class is likelier"
-        return Seen(x, z, scores, mixed, joint, best, self.calibration.answer(joint, best))
+        answer = self.mixer.answer(mixed)
+        best = int(np.argmax(answer)) if told is None else told.best
+        assert answer[best] > answer.max() - 1e-4, "another class is likelier"
+        calibrated = self.calibration.answer(answer, best)
+        return Seen(x, z, scores, mixed, joint, answer, best, calibrated)
 
     def learn(self, seen: Seen, label: int, w: float = 1.0, told: Told | None = None) -> None:
         """Learn the record that was looked at last, which is of a known class."""
@@ -165,13 +187,28 @@ class Oracle:
             scale.observe(v, self.seen, self.width)
         scores = seen.scores if told is None else told.scores
         self.taught += 1
-        for own, member in self._owners():
-            self._share(member)
-            member.learn(label, w, scores[own])
-        self._judge(seen.mixed, label)
+        self.mixer.mixed += 1
+        judged = self.taught % judging.JUDGE_ONE_IN == 0
+        # Who rests is asked what it says of the records that it is judged on, and learns these.
+        resting = {
+            i: np.asarray(member.score(seen.z))
+            for i, member in enumerate(self.members)
+            if not self.awake[i] and self._asks(i)
+        }
+        for i, (own, member) in enumerate(self._owners()):
+            if self.awake[i] or i in resting:
+                self._share(member)
+                member.learn(label, w, resting.get(i, scores[own]))
+        if judged:
+            self._judge(seen.mixed, resting, label, w)
         self.mixer.learn(seen.mixed, label, w)
         self.mixer.learn_join(seen.mixed, seen.joint, label, w)
-        self.calibration.learn(seen.joint, seen.best, label, w)
+        self.calibration.learn(seen.answer, seen.best, label, w)
+
+    def _asks(self, i: int) -> bool:
+        """Whether a member that rests is asked: one record in eight, later one in thirty-two."""
+        rested = self.taught - self.since[i] > judging.RESTED
+        return self.taught % (judging.RESTED_ONE_IN if rested else judging.JUDGE_ONE_IN) == 0
 
     def _share(self, member: MemberOracle) -> None:
         """Let the ferns know what the memory has found out, and when to draw anew."""
@@ -183,12 +220,14 @@ class Oracle:
                 if isinstance(other, FernsOracle):
                     other.relevance = member.ruler.copy()
 
-    def _judge(self, mixed: Mixed, label: int) -> None:
+    def _judge(self, mixed: Mixed, resting: dict[int, Array], label: int, w: float) -> None:
         """Judge each member on one record in eight."""
-        if (self.mixer.mixed + 1) % mixing.JUDGE_ONE_IN == 0:
-            for report, (own, member) in zip(self.reports, self._owners(), strict=True):
-                if member.experts:
-                    self.mixer.judge(report, own, mixed, label)
+        for i, (own, member) in enumerate(self._owners()):
+            if member.experts and self.awake[i]:
+                self.mixer.judge(self.reports[i], own, mixed, label)
+            elif member.experts and i in resting:
+                report = self.reports[i]
+                self.mixer.judge_resting(report, own, mixed, resting[i], label, w)
 
     def grow(self, width: int, classes: int) -> None:
         """Know more features or classes."""

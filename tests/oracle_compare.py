@@ -22,7 +22,9 @@ from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.members.ferns.member import Ferns
 from stream_llsvm.members.neighbours.member import Remembered
 from stream_llsvm.members.prior.member import Prior
+from stream_llsvm.members.trees.member import Trees
 from stream_llsvm.members.waves.member import Waves
+from stream_llsvm.members.words.member import Words
 from stream_llsvm.model.state import ModelState
 from tests.oracle import Oracle, Told
 from tests.oracle_memory import MemoryOracle, Neighbours
@@ -136,6 +138,13 @@ CONTEXTS: dict[str, Contexts] = {
     "contexts": Contexts(n_cells=2_048, eager=True),
     "contexts, few cells": Contexts(n_cells=1_024, eager=True),
 }
+TREES: dict[str, Trees] = {
+    "trees": Trees(n_trees=4, n_leaves=8, seed=3),
+    "trees, one of two leaves": Trees(n_trees=1, n_leaves=2),
+    "trees, silent at first": Trees(n_trees=2, n_leaves=4, eager=False),
+}
+#: Dense records, such as these are, find it silent; what it learns of others its own tests say.
+WORDS: dict[str, Words] = {"words": Words(n_cells=1_024)}
 #: Several members and one mixer.
 COMMITTEES: dict[str, tuple[Member, ...]] = {
     "all": (
@@ -146,6 +155,8 @@ COMMITTEES: dict[str, tuple[Member, ...]] = {
         Prior(reach=10),
         Waves(n_waves=6),
         ferns(steps=(1.0, 10.0)),
+        Trees(n_trees=3, n_leaves=4, eager=False),
+        Words(n_cells=1_024),
         Contexts(n_cells=1_024, eager=True),
     ),
     "memory and ferns": (remembered(window=80), ferns(n_ferns=12)),
@@ -160,6 +171,8 @@ ALL: dict[str, Member | tuple[Member, ...]] = {
     **PRIORS,
     **WAVES,
     **CONTEXTS,
+    **TREES,
+    **WORDS,
 }
 ALL |= {f"committee: {name}": of for name, of in COMMITTEES.items()}
 
@@ -258,15 +271,17 @@ def synced(oracle: Oracle, kernels: Kernels) -> None:
         model["mixer"][row].copy()
         for row in (mixing.TRUST, mixing.POWER, mixing.EFFORT, mixing.ALONE, mixing.ALONE_EFFORT)
     )
-    (mixer.all, mixer.over), mixer.join_effort = model["joined"].copy()
+    mixer.all, mixer.over, mixer.gain = model["joined"][0]
+    mixer.join_effort, mixer.gained = model["joined"][1, :2].copy(), model["joined"][1, 2]
     oracle.taught = int(model["counters"][TAUGHT])
     oracle.calibration.right, oracle.calibration.count = model["calibration"].copy()
     for i, report in enumerate(oracle.reports):
         report.tied = False
-        report.loss, report.accuracy, report.worth, report.judged = (
-            float(model["members"][fact, i])
-            for fact in (mixing.OWN_LOSS, mixing.OWN_ACCURACY, mixing.WORTH, mixing.JUDGED)
-        )
+        facts = model["members"][:, i].tolist()
+        report.loss, report.accuracy = facts[mixing.OWN_LOSS], facts[mixing.OWN_ACCURACY]
+        report.worth, report.worth_squared = facts[mixing.WORTH], facts[mixing.WORTH_SQUARED]
+        report.judged = facts[mixing.JUDGED]
+        oracle.awake[i], oracle.since[i] = facts[mixing.AWAKE] > 0, facts[mixing.SINCE]
     for i, member in enumerate(oracle.members):
         take(member, kernels.memory.views(1 + i))
 
@@ -303,14 +318,15 @@ def agree(kernels: Kernels, oracle: Oracle, tolerance: float) -> None:
     close(model["mixer"][mixing.EFFORT], oracle.mixer.effort, tolerance, "effort")
     close(model["mixer"][mixing.ALONE], oracle.mixer.alone, tolerance, "trust if alone")
     mixed = oracle.mixer
-    close(model["joined"], [[mixed.all, mixed.over], mixed.join_effort], tolerance, "joined")
+    joined = [[mixed.all, mixed.over, mixed.gain], [*mixed.join_effort, mixed.gained]]
+    close(model["joined"], joined, tolerance, "joined")
     right, count = model["calibration"]
     close(right, oracle.calibration.right, tolerance, "calibration")
     close(count, oracle.calibration.count, tolerance, "records calibrated by")
     for i, report in enumerate(oracle.reports):
         facts = model["members"][:, i]
-        told = [report.loss, report.worth, report.judged]
-        found = facts[[mixing.OWN_LOSS, mixing.WORTH, mixing.JUDGED]]
+        told = [report.loss, report.worth, report.worth_squared, report.judged]
+        found = facts[[mixing.OWN_LOSS, mixing.WORTH, mixing.WORTH_SQUARED, mixing.JUDGED]]
         close(found, told, tolerance, "report on a member")
         if not report.tied:
             close(facts[mixing.OWN_ACCURACY], report.accuracy, tolerance, "a member's accuracy")

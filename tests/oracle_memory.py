@@ -172,6 +172,6 @@ class MemoryOracle:
 
 def first_effort(options: Remembered, width: int) -> float:
     """Return what the sum of squared gradients begins with: the options say, no equation does."""
-    views = {name: np.zeros(1) for name in ("scale", "ruler", "effort")}
+    views = {name: np.zeros(8) for name in ("scale", "ruler", "effort", "running")}
     options.begin(views, width, 1)
     return float(views["effort"][0])

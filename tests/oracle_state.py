@@ -14,6 +14,7 @@ from stream_llsvm.members.contexts import state as contexts_state
 from stream_llsvm.members.contexts.table import COUNT, SHARES, TAG
 from stream_llsvm.members.ferns import kernel as ferns_kernel
 from stream_llsvm.members.neighbours import kernel as memory_kernel
+from stream_llsvm.members.trees import state as trees_state
 from stream_llsvm.members.waves import kernel as waves_kernel
 from tests.oracle import MemberOracle
 from tests.oracle_additive import AdditiveOracle
@@ -24,6 +25,7 @@ from tests.oracle_ferns import WORD, FernsOracle
 from tests.oracle_memory import MemoryOracle, Record
 from tests.oracle_parts import Array
 from tests.oracle_prior import PriorOracle
+from tests.oracle_trees import Histogram, Node, Tree, TreesOracle
 from tests.oracle_waves import WavesOracle
 
 Views = Mapping[str, NDArray[Any]]
@@ -59,6 +61,8 @@ def take(member: MemberOracle, own: Views) -> None:
         member.spread = float(own["running"][waves_kernel.SPREAD])
         member.weights = own["weights"].astype(float)
         member.variance = own["variance"].astype(float)
+    elif isinstance(member, TreesOracle):
+        _take_trees(member, own)
     elif isinstance(member, AdditiveOracle | FernsOracle):
         _take_cells(member, own)
 
@@ -77,6 +81,8 @@ def compare(member: MemberOracle, own: Views, tolerance: float) -> None:
         close(own["running"][waves_kernel.SPREAD], member.spread, tolerance, "spread")
         close(own["weights"], member.weights, tolerance, "weights")
         close(own["variance"], member.variance, tolerance, "variance")
+    elif isinstance(member, TreesOracle):
+        _compare_trees(member, own, tolerance)
     elif isinstance(member, AdditiveOracle | FernsOracle):
         _compare_cells(member, own, tolerance)
 
@@ -171,7 +177,7 @@ def _take_cells(oracle: AdditiveOracle | FernsOracle, own: Views) -> None:
         oracle.features = own["features"].copy()
         oracle.thresholds = own["thresholds"].astype(float)
         oracle.born, oracle.use = own["facts"][[ferns_kernel.BORN, ferns_kernel.USE]]
-        oracle.recent = list(own["recent"].astype(float))
+        oracle.recent, oracle.labels = list(own["recent"].astype(float)), own["labels"].copy()
         oracle.dice.state = int(own["source"][0]) % WORD
     else:
         oracle.seen = int(own["running"][additive_kernel.SEEN])
@@ -193,6 +199,7 @@ def _compare_cells(oracle: Cells, own: Views, tolerance: float) -> None:
         assert np.array_equal(facts[ferns_kernel.BORN], oracle.born)
         close(facts[ferns_kernel.USE], oracle.use, tolerance, "use")
         close(own["recent"], oracle.recent, 1e-6, "recent records")
+        assert np.array_equal(own["labels"], oracle.labels)
         assert int(own["source"][0]) % WORD == oracle.dice.state
 
 
@@ -270,3 +277,69 @@ def _compare_contexts(member: ContextsOracle, own: Views, tolerance: float) -> N
     close(own["trust"].T, member.trust, tolerance, "trust in counts")
     weights = [member.weights[fields] for fields in [(), *member.sets]]
     close(own["weights"][:, : len(weights)].T, weights, tolerance, "weights of sets")
+
+
+# ---- trees
+
+
+def _take_trees(oracle: TreesOracle, own: Views) -> None:
+    running = own["running"]
+    oracle.seen, oracle.free = int(running[trees_state.SEEN]), int(running[trees_state.FREE])
+    oracle.bias = own["bias"].astype(float)
+    oracle.dice.state = int(own["source"][0]) % WORD
+    oracle.trees = [_tree(own, t) for t in range(len(oracle.trees))]
+
+
+def _tree(own: Views, t: int) -> Tree:
+    size, born = own["facts"][:, t].tolist()
+    nodes = [Node(own["values"][t, i].astype(float)) for i in range(size)]
+    for i, node in enumerate(nodes):
+        node.mass, node.feature = float(own["mass"][t, i]), int(own["asks"][t, i])
+        node.cut, first = float(own["cuts"][t, i]), int(own["below"][t, i])
+        slot = int(own["slots"][t, i])
+        node.waits = slot != trees_state.NEVER
+        if slot >= 0:
+            node.histogram = _histogram(own, slot)
+        if first != trees_state.LEAF:
+            node.below = nodes[first : first + 2]
+            for side, other in enumerate(node.below):
+                other.above, other.is_upper = node, bool(side)
+    return Tree(nodes, born, float(own["use"][t]))
+
+
+def _histogram(own: Views, slot: int) -> Histogram:
+    low, pace = own["bins"][slot].T
+    sums = np.swapaxes(own["sums"][slot], 0, 1).astype(float)
+    sides, since = own["sides"][slot].astype(float), float(own["since"][slot])
+    return Histogram(own["asked"][slot].tolist(), low.copy(), pace.copy(), sums, sides, since)
+
+
+def _compare_trees(oracle: TreesOracle, own: Views, tolerance: float) -> None:
+    assert int(own["running"][trees_state.SEEN]) == oracle.seen
+    assert int(own["running"][trees_state.FREE]) == oracle.free
+    assert int(own["source"][0]) % WORD == oracle.dice.state
+    close(own["bias"], oracle.bias, tolerance, "bias")
+    close(own["use"], [tree.use for tree in oracle.trees], tolerance, "use")
+    for t, expected in enumerate(oracle.trees):
+        found = _tree(own, t)
+        assert (len(found.nodes), found.born) == (len(expected.nodes), expected.born)
+        for ours, theirs in zip(found.nodes, expected.nodes, strict=True):
+            assert len(ours.below) == len(theirs.below)
+            assert (ours.histogram is None) == (theirs.histogram is None)
+            if ours.below:
+                assert ours.feature == theirs.feature
+                close(ours.cut, theirs.cut, 1e-5, "a cut")
+                continue
+            close(ours.mass, theirs.mass, tolerance, "mass")
+            close(ours.values, theirs.values, tolerance, "values")
+            if ours.histogram is not None and theirs.histogram is not None:
+                _compare_histograms(ours.histogram, theirs.histogram, tolerance)
+
+
+def _compare_histograms(ours: Histogram, theirs: Histogram, tolerance: float) -> None:
+    assert ours.features == theirs.features
+    assert np.array_equal(ours.sides, theirs.sides)
+    close(ours.since, theirs.since, 1e-5, "records since the last look")
+    close(ours.low, theirs.low, 1e-5, "first bins")
+    close(ours.pace, theirs.pace, 1e-5, "bins a unit")
+    close(ours.sums, theirs.sums, tolerance, "sums")

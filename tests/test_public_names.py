@@ -25,6 +25,8 @@ NAMES = sorted(
         "FeaturesLeftOutWarning",
         "FourierFeatures",
         "HomogeneousKernelMap",
+        "KeyedClassifier",
+        "KeyedExplanation",
         "MemberReport",
         "ModelFileError",
         "OnlineNystroem",

@@ -23,6 +23,7 @@ COMMANDS = {
     "evaluate": "Score models on a file: each record is predicted first and learned afterwards.",
     "replay": "Send a file's records to a topic or another file, as JSON, so many a second.",
     "predict": "Predict a file's records with a saved model, or a checkpoint, without learning.",
+    "answer": "Answer records with the newest model that a run publishes, without learning.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
     "demo": "Learn a stream that never rests, and watch it in the browser until Ctrl-C.",
     "top": "Show in the terminal how a run with a live page is doing, until Ctrl-C.",

@@ -21,13 +21,25 @@ from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
+from stream_llsvm.engine.lease import Lease, LeaseError
 from stream_llsvm.engine.mean_weight import MeanWeight
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.snapshots import Publisher
 from stream_llsvm.engine.task import CLASSIFICATION, Task, with_numbers
 from stream_llsvm.model.file import ModelFileError
 
 _Made = TypeVar("_Made")
-_UNFIT = (EngineError, CheckpointError, SourceError, SinkError, ModelFileError, ValueError)
+#: What a key is called that is no field of its record, such as that of a message.
+OWN_KEY = "message key"
+_UNFIT = (
+    EngineError,
+    CheckpointError,
+    LeaseError,
+    SourceError,
+    SinkError,
+    ModelFileError,
+    ValueError,
+)
 
 
 def connector_for(address: str) -> Connector:
@@ -79,7 +91,17 @@ def make_model(settings: Settings) -> Any:
     """Return the model that a pipeline asks for."""
     given = settings.get("model", {})
     options = {key: value for key, value in given.items() if key not in SECTIONS["model"]}
-    return models.make(given.get("class", models.USUAL), options)
+    model = models.make(given.get("class", models.USUAL), options)
+    key = given.get("key")
+    if key is None and given.get("per_key"):
+        key = settings["source"].get("key", OWN_KEY)
+    if key is None:
+        return model
+    from stream_llsvm.learners.base import LocalClassifier
+    from stream_llsvm.learners.keyed import KeyedClassifier
+
+    assert isinstance(model, LocalClassifier)  # as was checked
+    return KeyedClassifier(model, key, given.get("max_keys"))
 
 
 def label_values(given: Mapping[str, Any]) -> Values:
@@ -98,7 +120,9 @@ def said_of_columns(given: Mapping[str, Any], late: Mapping[str, Any] | None) ->
     return said
 
 
-def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engine:
+def make_engine(
+    settings: Settings, sink: Sink | None, stack: ExitStack, lease: Lease | None = None
+) -> Engine:
     """Return the engine over all of it; it goes on from its last checkpoint if it has one.
 
     What is opened on the way is left to the stack to close.
@@ -119,7 +143,7 @@ def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engi
     try:
         if kept is not None:
             check_folder_place("--checkpoints", kept["folder"])
-            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
+            how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), lease=lease)
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
         # Labels that come later are read as their own section says.
@@ -130,6 +154,10 @@ def make_engine(settings: Settings, sink: Sink | None, stack: ExitStack) -> Engi
         raise MistakeError(one_line(error)) from None
     if kept is not None:
         _check_same_model(engine.model, model, kept["folder"])
+    if (publish := settings.get("publish")) is not None:
+        check_folder_place("--publish", publish["folder"])
+        more = {name: publish[name] for name in ("every", "keep") if name in publish}
+        engine.watchers.append(made(lambda: Publisher(publish["folder"], **more)))
     return engine
 
 

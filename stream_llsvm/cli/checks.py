@@ -67,7 +67,7 @@ def check_columns(path: str, given: Mapping[str, Any]) -> None:
     apart: dict[str, Any] = {name: given.get(name) for name in ("label", "key", "weight")}
     kinds = given.get("fields", {})
     said = {f"{name}={kind}": name for name, kind in kinds.items() if kind != "ignore"}
-    check_names(path, records, apart | said)
+    check_names(path, records, apart | said | {"time": given.get("time")})
     # Of an object these take all that is in it.
     out = [*ignored, *(name for name, kind in kinds.items() if kind == "ignore")]
     wide = {f"to ignore {name}": name for name in out}

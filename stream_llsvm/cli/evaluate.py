@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
-from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, chosen, short_names
+from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, chosen, short_names, with_keys
 from stream_llsvm.cli.options import (
     DATA,
-    FILE_COLUMNS,
     JSON,
     MAX_RECORDS,
     columns,
@@ -36,7 +35,7 @@ _FIRST = 100  # records
 _NAIVE = ("majority", "nochange", "mean")
 
 
-@with_flags(columns(FILE_COLUMNS - {"key"}))
+@with_flags(columns(key="Also with a model for each value of this column, which no other sees."))
 def command(
     data: DATA,
     models: Annotated[
@@ -63,7 +62,8 @@ def command(
     **given: Any,
 ) -> int:
     """Evaluate models on a file."""
-    entrants, columns = chosen(models, against or ""), columns_in(given)
+    columns = columns_in(given)
+    entrants = with_keys(chosen(models, against or ""), columns.get("key"))
     return evaluate(data, columns, entrants, max_records, as_json=json, report=report)
 
 

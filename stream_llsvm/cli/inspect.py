@@ -56,12 +56,14 @@ def described(saved: Saved) -> list[str]:
     if saved.before:
         lines.append(f"behind    {' | '.join(saved.before)}")
     options = "..." if model is None else ", ".join(
-        f"{key}={value!r}" for key, value in model._get_params().items()
+        f"{key}={value!r}" for key, value in _options(model).items()
     )  # fmt: skip
     made = f"{type(learner_in(saved.model)).__name__}({options})"
     lines += textwrap.wrap(made, _WIDTH, subsequent_indent="  ", max_lines=4, placeholder=" ...")
     if model is not None:
         lines.append(f"features  {len(model.features):,}: {listed(model.features)}")
+        if hasattr(model, "n_keys"):
+            lines.append(f"keys      {model.n_keys:,}, by {model.key!r}")
         if (classes := _classes(model)) is not None:
             lines.append(f"labels    {len(classes):,}: {listed(classes)}")
     if kept is not None:
@@ -107,6 +109,13 @@ def _duration(seconds: float) -> str:
         if number or (unit == "s" and not parts):
             parts.append(f"{number} {unit}")
     return " ".join(parts[:2])
+
+
+def _options(model: Any) -> dict[str, Any]:
+    """Return what a model was made with; of a model for each key with its global model's."""
+    keyed = hasattr(model, "n_keys")
+    options: dict[str, Any] = model._saved_params() if keyed else model._get_params()
+    return options
 
 
 def _classes(model: Any) -> Sequence[Any] | None:
@@ -197,7 +206,7 @@ def _everything(saved: Saved) -> dict[str, Any]:
     }
     if model is not None:
         found |= {
-            "options": model._get_params(),
+            "options": _options(model),
             "features": list(map(str, model.features)),
             "labels": _classes(model) or [],
             "members": [
@@ -235,6 +244,12 @@ class Saved(NamedTuple):
 
         found = learner_in(self.model)
         return found if is_own(found) else None
+
+    @property
+    def key(self) -> str | None:
+        """The column that says whose a record is, None if there is one model for all."""
+        key = getattr(self.own, "key", None)
+        return key if isinstance(key, str) else None
 
     @property
     def before(self) -> list[str]:
@@ -285,11 +300,11 @@ def _why(path: Path, error: BaseException) -> str:
 
 
 def _read(path: Path, skipped: list[str], trust_pickle: bool, runs: bool) -> Saved:
+    from stream_llsvm.engine.checkpoints import read_checkpoint
     from stream_llsvm.engine.resume import contents_of
     from stream_llsvm.learners.load import from_payload
-    from stream_llsvm.model.file import read
 
-    payload: dict[str, Any] = read(path)
+    payload = read_checkpoint(path)
     checkpoint = payload if "model" in payload and "progress" in payload else None
     trust: dict[str, Any] = {"trust_pickle": trust_pickle, "functions": () if runs else None}
     if checkpoint is None:

@@ -92,8 +92,11 @@ _TOLD = {
     "no labels": logging.WARNING,
     "large weights": logging.WARNING,
     "checkpoint failed": logging.ERROR,
+    "publishing failed": logging.ERROR,
     "recovering": logging.WARNING,
     "reconnected": logging.INFO,
+    "out of order": logging.WARNING,
+    "too late": logging.WARNING,
 }
 _JUDGED_FROM = 1_000  # records learned
 _MANY = 20  # labels that occur once or twice each: a number, or an id

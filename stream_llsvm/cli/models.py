@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.cli.errors import MistakeError, nearest, unknown
@@ -246,6 +247,23 @@ def _check_one_task(entrants: Iterable[Entrant]) -> None:
             f"{', '.join(classes)} learn classes, and {', '.join(numbers)} numbers: evaluate them "
             "apart"
         )
+
+
+def with_keys(entrants: Iterable[Entrant], key: str | None) -> list[Entrant]:
+    """Return the learners, each of ours that learns classes also with a model for each key."""
+    found = list(entrants)
+    if key is None:
+        return found
+    for one in entrants:
+        if short_names().get(one.name, one.name) in CLASSIFIERS:
+            found.append(Entrant(f"{one.name}-per-key", partial(_keyed, one, key), one.task))
+    return found
+
+
+def _keyed(one: Entrant, key: str, labels: Labels) -> Any:
+    from stream_llsvm.learners.keyed import KeyedClassifier
+
+    return KeyedClassifier(one.make(labels), key)
 
 
 def _listed(names: str) -> list[str]:

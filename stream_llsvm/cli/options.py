@@ -15,8 +15,10 @@ from typer import Argument, Option
 
 from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.connectors.keys import (
+    COLUMN,
     FILE,
     FOLDER,
+    ORDER,
     PLACE,
     PLACES,
     SWITCH,
@@ -88,6 +90,13 @@ SECTIONS: dict[str, dict[str, Key]] = {
             MODEL, "--model", "committee, sapl, llsvm-regressor, ... or a class by its name."
         ),
         "save": Key(FILE, "--save", "Write the model to this file at the end."),
+        "per_key": Key(
+            SWITCH, "--per-key", "A model for each --key, such as a customer, beside one for all."
+        ),
+        "key": Key(COLUMN),
+        "max_keys": Key(
+            whole_number(1, 2**31), "--max-keys", "Keys that are kept; the least used go (all)."
+        ),
     },
     "sink": {
         "to": Key(
@@ -108,6 +117,21 @@ SECTIONS: dict[str, dict[str, Key]] = {
         ),
         "every": Key(any_number(0, _FOREVER, "SECONDS"), "--every", "Between checkpoints (60)."),
         "keep": Key(whole_number(1, 10**6), "--keep", "How many checkpoints are kept (3)."),
+        "standby": Key(
+            SWITCH, "--standby", "Wait while another process runs this, and go on when it dies."
+        ),
+        "lease": Key(
+            any_number(0.5, 3_600, "SECONDS"),
+            "--lease",
+            "With --standby: how long a run may be silent before it is taken for dead (5).",
+        ),
+    },
+    "publish": {
+        "folder": Key(
+            FOLDER, "--publish", "Put the model there now and then, for `answer`.", needed=True
+        ),
+        "every": Key(any_number(0, _FOREVER, "SECONDS"), "--publish-every", "Between two (5)."),
+        "keep": Key(whole_number(2, 10**6)),
     },
     "engine": {
         "max_batch": Key(whole_number(1, 10**6), "--max-batch", "Records taken at once (1000)."),
@@ -164,7 +188,9 @@ Complete = Callable[[str], list[str]]
 FILE_COLUMNS = frozenset(
     name
     for name, key in SECTIONS["source"].items()
-    if key.flag and (not key.only or "file" in key.only) and name not in ("from", "follow")
+    if key.flag
+    and (not key.only or "file" in key.only)
+    and name not in ("from", "follow", *ORDER)  # which mean something to a run of several
 )
 DATA = Annotated[str, Argument(metavar="FILE", help="A file of records.")]
 SAVED = Annotated[

@@ -10,10 +10,11 @@ from typing import Any
 
 from stream_llsvm.cli.checks import places_of
 from stream_llsvm.cli.errors import MistakeError, one_line, unknown
-from stream_llsvm.cli.models import check_model
+from stream_llsvm.cli.models import check_model, short_names
 from stream_llsvm.cli.options import NEEDED, SECTIONS, places
 from stream_llsvm.connectors.keys import FIELD_KINDS, Key
 from stream_llsvm.connectors.registry import Connector, connector, connector_of, scheme_of
+from stream_llsvm.learners.registry import REGRESSORS
 from stream_llsvm.options import choice
 
 Settings = dict[str, dict[str, Any]]
@@ -138,6 +139,28 @@ class Pipeline:
             name = given.get("class", "CommitteeClassifier")
             for key, what in check_model(name, options):
                 self.add(section, key, what)
+            self._check_keys(given, name)
+
+    def _check_keys(self, given: dict[str, Any], name: Any) -> None:
+        """Note if a model cannot be kept for each key."""
+        asked = "key" if "key" in given else "per_key" if given.get("per_key") else None
+        source = self.settings.get("source", {})
+        if asked is None:
+            if "max_keys" in given:
+                self.add("model", "max_keys", "there is no model for each key: say --per-key")
+        elif name in REGRESSORS or short_names().get(str(name).lower()) in REGRESSORS:
+            self.add("model", asked, f"{name} learns numbers: a model for each key learns classes")
+        elif asked == "per_key" and "labels" in self.settings:
+            self.add(
+                "model",
+                asked,
+                "the source's key joins late labels: name the column that says whose a record is "
+                "in a pipeline file, [model] key",
+            )
+        elif asked == "per_key" and isinstance(source, dict) and "key" not in source:
+            found = _connector(source)
+            if found is not None and not found.has_own_keys:
+                self.add("model", asked, "whose a record is: name the column (--key)")
 
     def _check_kind(self, column: str, kind: Any) -> None:
         """Note if a column cannot be what ``[fields]`` says."""

@@ -86,7 +86,9 @@ def predict(
         check_apart("--to", to, [data, str(saved.path)])
     options = dict(given)
     if model is saved.model:
-        options |= _left_out(model.features, data, given)
+        if saved.key is not None:
+            options.setdefault("key", saved.key)
+        options |= _left_out(model.features, data, options)
         check_columns(data, options)
     else:  # what stands in front of it decides what it makes of which column
         options["numeric"] = False

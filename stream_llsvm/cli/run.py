@@ -113,12 +113,21 @@ def run_pipeline(
         console = Console(stderr=True, highlight=False, force_terminal=live)
     with contextlib.ExitStack() as stack:
         stack.enter_context(logged(log_format or "text"))
+        lease = None
+        if settings.get("checkpoints", {}).get("standby"):
+            from stream_llsvm.cli.standby import owned, story
+
+            lease, by = owned(settings, stack)
+            if lease is None:
+                return INTERRUPTED if by == "SIGINT" else 0
         sink = None if given is None else make_sink(given)
         if sink is not None:
             stack.callback(sink.close)
             if "checkpoints" in settings:
                 _say_what_comes_twice(sink)
-        engine = make_engine(settings, sink, stack)
+        engine = make_engine(settings, sink, stack, lease)
+        if lease is not None:
+            engine.progress.note("owner", story(lease))
         if save is not None:  # now that the run's own folders are there
             check_can_write("--save", save)
         Alarms(engine, settings["source"].get("label"))
@@ -130,7 +139,9 @@ def run_pipeline(
             with Watch(engine, console, stopping.again):
                 engine.run(max_records)
         except Exception as error:
-            return _failed(one_line(error), log_format, error)
+            from stream_llsvm.cli.standby import cause_of
+
+            return _failed(one_line(cause_of(error, lease)), log_format, error)
         seconds = time.monotonic() - begin
         failed = [lost] if (lost := _lost(engine)) else []
         if save is not None and (unsaved := _save(engine.model, save)):

@@ -20,6 +20,7 @@ from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.watchers import Watcher
 
 _LIVE, _PLAIN = 0.25, 5.0  # seconds between two looks
+_DISORDER = {"late": "  too late for their order", "gave_up": "waits for a partition that ran out"}
 
 
 class Seen(NamedTuple):
@@ -167,6 +168,9 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         drawn.add_row(name, f"{report[name]:,}", "")
     if report["unscored"]:
         drawn.add_row("  not scored: before any label", f"{report['unscored']:,}", "")
+    for name, said in _DISORDER.items():
+        if report[name]:
+            drawn.add_row(said, f"{report[name]:,}", "")
     rejected = report["rejected"]
     drawn.add_row("rejected", f"{sum(rejected.values()):,}", "")
     for reason, number in rejected.items():

@@ -17,6 +17,7 @@ from stream_llsvm.cli.signals import raising_interrupts
 
 if TYPE_CHECKING:
     from urllib.error import URLError
+    from urllib.request import OpenerDirector, Request
 
     from rich.console import Group
     from rich.text import Text
@@ -50,16 +51,8 @@ class Asked:
     """
 
     def __init__(self, address: str) -> None:
-        from urllib.request import ProxyHandler, Request, build_opener
-
-        parts = _parts(address)
-        self.shown = f"http://{parts.netloc.rpartition('@')[2]}"
-        query = parse_qs(parts.query).get("token", [""])[0]
-        token = query or os.environ.get(TOKEN, "")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._request = Request(f"{self.shown}/api/snapshot", headers=headers)
-        # A page is here or in the same net: no proxy knows the way there.
-        self._opener = build_opener(ProxyHandler({}))
+        self._request, self._opener = asked_of(address, "/api/snapshot")
+        self.shown = self._request.full_url.removesuffix("/api/snapshot")
 
     def frame(self) -> dict[str, Any] | None:
         """Return the newest frame, None if there is none yet."""
@@ -88,6 +81,19 @@ class Asked:
         if not isinstance(told, dict) or not isinstance(told.get("status"), dict):
             raise MistakeError(f"{self.shown} is no live page of a run")
         return told
+
+
+def asked_of(address: str, path: str) -> tuple[Request, OpenerDirector]:
+    """Return what asks a page for something, with its token, and by whom it is sent."""
+    from urllib.request import ProxyHandler, Request, build_opener
+
+    parts = _parts(address)
+    shown = f"http://{parts.netloc.rpartition('@')[2]}"
+    query = parse_qs(parts.query).get("token", [""])[0]
+    token = query or os.environ.get(TOKEN, "")
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    # A page is here or in the same net: no proxy knows the way there.
+    return Request(shown + path, headers=headers), build_opener(ProxyHandler({}))
 
 
 def _reason(error: URLError) -> BaseException:

@@ -27,6 +27,7 @@ from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
 from stream_llsvm.dashboard.model_copy import ModelCopies, NothingLearnedError
 from stream_llsvm.dashboard.monitor import OVER
 from stream_llsvm.dashboard.sse import EventStream
+from stream_llsvm.model.file import dumps
 
 log = logging.getLogger("stream_llsvm")
 
@@ -98,6 +99,7 @@ class Page:
             Route("/api/history", self._history),
             Route("/healthz", self._health),
             Route("/metrics", self._metrics),
+            Route("/api/model", self._model),
             Route("/api/predict", self._predict, methods=["POST"]),
             Route("/api/explain", self._explain, methods=["POST"]),
             Route("/api/records/{number:int}", self._record),
@@ -156,6 +158,22 @@ class Page:
         look = self._monitor.look
         text = "" if look is None else metrics(look, self._monitor.silent_for)
         return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
+
+    async def _model(self, request: Request) -> Response:
+        """Send the model as a file, unless who asks has it; its tag is how much it had learned."""
+        await self._fresh(model=True)
+        copied = self._monitor.copied
+        if copied is None or not isinstance(copied.model, dict):
+            raise HTTPException(409, "there is no model that can be sent")
+        if self._monitor.keyed:
+            raise HTTPException(409, "a model for each key is not sent: publish it to a folder")
+        tag = f'"{copied.learned}"'
+        age = max(0.0, time.time() - copied.time)
+        headers = {"ETag": tag, "Age": f"{age:.3f}", "Cache-Control": "no-store"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        content = await run_in_threadpool(dumps, copied.model)
+        return Response(content, headers=headers | {"Content-Type": "application/octet-stream"})
 
     async def _predict(self, request: Request) -> Response:
         return await self._asked(request, self._answering, api.predict)

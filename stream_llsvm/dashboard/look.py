@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_llsvm.connectors.base import Rejected
+from stream_llsvm.dashboard.keys import Keys, Told, keys_of
 from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.census import Taken as FieldTaken
@@ -20,7 +21,7 @@ from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.task import Task
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.pipeline import learner_in
+from stream_llsvm.learners.pipeline import learner_in, shared_in
 from stream_llsvm.model.feature_warnings import KnowsFeatures
 from stream_llsvm.model.state import ModelState
 
@@ -135,6 +136,7 @@ class Details:
     recent: list[Taken]
     answered: Answered | None
     fields: Fields
+    key_answers: tuple[Told, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -166,18 +168,21 @@ class Look:
     failing: bool
     labels: Labels | None
     events: list[dict[str, Any]]
+    waited: float = 0.0
+    keys: Keys | None = None
     details: Details | None = field(default=None, repr=False)
 
 
 def counted(engine: Engine) -> dict[str, Any]:
     """Return the part of a look that is cheap: counts, scores, what the members are worth."""
     progress, kept = engine.progress, engine.checkpoints
-    model = learner_in(engine.model)
+    learner, model = learner_in(engine.model), shared_in(engine.model)
     members, steps = trust_of(model)
     return {
         "time": time.time(),
         "task": progress.task,
-        "model": type(model).__name__,
+        "model": type(learner).__name__,
+        "keys": keys_of(learner),
         "source": engine.source.name,
         "counts": dict(progress.counts),
         "rejected": engine.rejects.counts.total(),
@@ -192,6 +197,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "checkpoint": engine.made,
         "failing": kept is not None and kept.failing,
         "labels": _labels(engine),
+        "waited": engine.order.waited,
         "events": list(progress.events),
     }
 
@@ -204,7 +210,12 @@ def _labels(engine: Engine) -> Labels | None:
     return Labels(len(waiting.records), dict(waiting.counts), *delays)
 
 
-def details(engine: Engine, recent: Sequence[Taken], answered: Answered | None) -> Details:
+def details(
+    engine: Engine,
+    recent: Sequence[Taken],
+    answered: Answered | None,
+    key_answers: tuple[Told, ...] = (),
+) -> Details:
     """Return the part of a look that costs more."""
     scores = engine.progress.scores
     return Details(
@@ -215,6 +226,7 @@ def details(engine: Engine, recent: Sequence[Taken], answered: Answered | None) 
         recent=list(recent),
         answered=answered,
         fields=Fields(engine.census.fields(_FIELDS), engine.census.records, len(engine.census)),
+        key_answers=key_answers,
     )
 
 

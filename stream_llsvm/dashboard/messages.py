@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.dashboard.json_values import distinct, number, text
+from stream_llsvm.dashboard.keys import shown as keys_shown
 from stream_llsvm.dashboard.look import Counts, Details, Fields, Look, Table, quantile
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import VIEWS, headline, scores_of
@@ -90,6 +91,7 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
             for part, behind in list(parts.items())[:_PARTITIONS]
         } or None,
         "labels": _labels(look),
+        "keys": keys_shown(look.keys, seen.key_answers),
         "events": [event(one) for one in look.events[-_EVENTS:]],
         "dead_letters": [
             {"place": text(one.place), "reason": text(one.reason), "detail": text(one.detail)}
@@ -133,6 +135,9 @@ def _status(look: Look) -> dict[str, Any]:
         "learned": look.counts["learned"],
         "rate": look.rate,
         "lag": total_lag(look),
+        "late": look.counts["late"],
+        "gave_up": look.counts["gave_up"],
+        "waited": look.waited,
         "rejected": look.rejected,
         "reasons": {text(reason): n for reason, n in look.reasons.items()},
         "started": look.started,

@@ -43,7 +43,7 @@ def metrics(look: Look, silent_for: float) -> str:
 
     """
     lines: list[str] = []
-    for metric in (*_counts(look), *_gauges(look, silent_for), *_labels(look)):
+    for metric in (*_counts(look), *_gauges(look, silent_for), *_labels(look), *_keys(look)):
         values = list(metric.values)
         if values:
             lines += _head(metric.name, metric.kind, metric.help)
@@ -66,6 +66,9 @@ def _counts(look: Look) -> Iterable[Metric]:
         "Records that could not be used.",
         [({"reason": text(reason)}, n) for reason, n in look.reasons.items()],
     )
+    yield count("late_total", "Records too late to be put in order by time.", counts["late"])
+    yield count("order_gave_up_total", "Waits for a partition that ran out.", counts["gave_up"])
+    yield count("order_wait_seconds_total", "Seconds records were held for others.", look.waited)
     yield count("drift_total", "Drift alarms.", counts["drifts"])
     yield count("anchor_moves_total", "How often an anchor was moved.", look.moves)
 
@@ -132,6 +135,31 @@ def _labels(look: Look) -> Iterable[Metric]:
         "What became of labels that came later.",
         [({"outcome": outcome}, n) for outcome, n in late.counts.items()],
     )
+
+
+def _keys(look: Look) -> Iterable[Metric]:
+    """Yield what there is to say of a model for each key."""
+    keys = look.keys
+    if keys is None:
+        return
+    nothing: Labels = {}
+    yield Metric("keys_known", "gauge", "Keys known.", [(nothing, keys.known)])
+    new = [(nothing, float(keys.known + keys.forgotten))]
+    yield Metric("keys_new_total", "counter", "Keys that were new.", new)
+    yield Metric("keys_bytes", "gauge", "What is known of keys.", [(nothing, keys.size)])
+
+    def by_age(values: Iterable[float]) -> list[tuple[Labels, float]]:
+        ages = ({"records": str(age.since)} for age in keys.ages)
+        return list(zip(ages, values, strict=True))
+
+    for name, kind, help, values in (
+        ("key_answers_total", "counter", "Labelled answers", (a.answers for a in keys.ages)),
+        ("key_right_total", "counter", "Right answers", (a.right for a in keys.ages)),
+        ("key_right_alone_total", "counter", "What the model for all had right",
+         (a.model_right for a in keys.ages)),
+        ("key_trust", "gauge", "Trust in corrections", (a.trust_in_key for a in keys.ages)),
+    ):  # fmt: skip
+        yield Metric(name, kind, f"{help}, by how many records a key had had.", by_age(values))
 
 
 def _histograms(look: Look) -> Iterable[str]:

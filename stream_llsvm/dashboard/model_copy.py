@@ -26,10 +26,11 @@ _FEWEST, _MOST, _VALUES = 8, 50, 20_000
 
 
 class Copied(NamedTuple):
-    """A copy of the model, and how many records it has learned."""
+    """A copy of the model, how many records it has learned, and when it was made."""
 
     model: Any
     learned: int
+    time: float = 0.0
 
 
 class Answered(NamedTuple):

@@ -9,13 +9,14 @@ from collections import deque
 from dataclasses import replace
 
 from stream_llsvm.connectors.base import Batch, Recovering
+from stream_llsvm.dashboard.keys import KeyWindow
 from stream_llsvm.dashboard.look import Histogram, Look, Status, counted, details
 from stream_llsvm.dashboard.model_copy import Copied, RecordsAfter, copy_of
 from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.watchers import Watcher
-from stream_llsvm.learners.pipeline import is_own
+from stream_llsvm.learners.pipeline import is_own, shared_in
 from stream_llsvm.model import notices as compiling
 
 log = logging.getLogger("stream_llsvm")
@@ -66,6 +67,7 @@ class Monitor(Watcher):
         self._predict, self._learn = Histogram(), Histogram()
         self._recent: deque[Taken] = deque()
         self._after: RecordsAfter | None = None
+        self._keys: KeyWindow | None = None
         self._held = self._learned = 0
         self._next_look = self._next_copy = self._seldom = 0.0
         self._started, self._began = time.time(), time.monotonic()
@@ -100,6 +102,11 @@ class Monitor(Watcher):
             self._asked = self._wanted
 
     @property
+    def keyed(self) -> bool:
+        """Whether there is a model for each key, of which `copied` is the one for all."""
+        return self._keys is not None
+
+    @property
     def silent_for(self) -> float:
         """How many seconds ago the run's loop last turned."""
         return time.monotonic() - self.turned_at
@@ -110,6 +117,7 @@ class Monitor(Watcher):
         self._began = time.monotonic()
         self._rated = (self._began, engine.progress.counts["records"])
         self._learned = _learned_at_once(engine)
+        self._keys = None if engine.learner.key is None else KeyWindow()
         self._become("starting")
         self.want()  # the first batch may compile for long: there is something to show meanwhile
         self._look(engine)
@@ -123,6 +131,8 @@ class Monitor(Watcher):
         if learned > self._learned:
             self._learn.observe(seconds / n, learned - self._learned)
         self._learned = learned
+        if self._keys is not None and self.watched:
+            self._keys.take(engine.learner.key, batch, answers)
         taken = Taken(batch, answers, engine.progress.counts["records"])
         if self._after is not None:
             self._after.take(taken, _learned_late(engine))
@@ -191,6 +201,7 @@ class Monitor(Watcher):
         self._count_late(engine)
         busy = self._worked > 0.5 * (begin - self._rated[0])
         known = counted(engine)
+        told = () if self._keys is None else self._keys.told()
         self.look = Look(
             id=engine.progress.next_number(),
             status=self._status,
@@ -199,7 +210,7 @@ class Monitor(Watcher):
             predict=self._predict.copy(),
             learn=self._learn.copy(),
             lag=self.lag,
-            details=details(engine, self._recent, answered) if watched else None,
+            details=details(engine, self._recent, answered, told) if watched else None,
             **known,
         )
         wait = min(_LONGEST, _SHARE * (time.thread_time() - worked))
@@ -215,12 +226,16 @@ class Monitor(Watcher):
             return
         worked = time.thread_time()
         try:
-            self.copied = Copied(copy_of(engine.model), learned)
+            # Of a model for each key the one for all: a million keys take long to copy.
+            keyed = ours and self._keys is not None
+            model = shared_in(engine.model) if keyed else engine.model
+            self.copied = Copied(copy_of(model), learned, time.time())
         except Exception as error:  # a model of river's that cannot be copied
             log.warning("the model cannot be copied for the live page: %s", error)
             self._next_copy = float("inf")
             return
-        self._after = RecordsAfter(self.copied, _learned_late(engine)) if ours else None
+        after = ours and not keyed
+        self._after = RecordsAfter(self.copied, _learned_late(engine)) if after else None
         wait = _SHARE * (time.thread_time() - worked)
         self._next_copy = begin + max(BUSY if ours else 1.0, wait)
         self._seldom = begin + _SELDOM

@@ -13,9 +13,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stream_llsvm.connectors.ownership import InUseError, Ownership, lock_file
+from stream_llsvm.engine.key_parts import Part, remove_unneeded, with_parts
+from stream_llsvm.engine.lease import Lease, TermOverError, newest_term
 from stream_llsvm.model.file import ModelFileError, read, write
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """Return what a file holds, with the rows of keys that lie in files beside it.
+
+    Raises
+    ------
+    ModelFileError, OSError
+        If it, or one of these, cannot be read.
+
+    """
+    return with_parts(read(path), path.parent)
 
 
 class CheckpointError(Exception):
@@ -61,6 +75,9 @@ class Checkpoints:
     on_error
         Called, maybe from the writing thread, when a checkpoint could not be written. The older
         ones are as good as before, and the next one is tried as usual.
+    lease
+        A term of the folder that has begun, if standbys wait for it. Without one the folder is
+        locked against other processes of this machine.
 
     Attributes
     ----------
@@ -78,12 +95,14 @@ class Checkpoints:
         folder: str | os.PathLike[str],
         keep: int = 3,
         on_error: Callable[[OSError], None] | None = None,
+        lease: Lease | None = None,
     ) -> None:
         self.folder, self.keep = Path(folder), max(2, keep)
+        self._lease = lease
         self._on_error = on_error
         self.ownership = Ownership(self.folder, self.release)
         self._lock, self._left = -1, list[int]()  # which there were when the lock was left
-        self._pending: Future[OSError | None] | None = None
+        self._pending: Future[OSError | TermOverError | None] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._acquire()
@@ -127,7 +146,7 @@ class Checkpoints:
         readable = False
         for number in reversed(self._numbers()):
             try:
-                contents = made_of(read(self.path(number)))
+                contents = made_of(read_checkpoint(self.path(number)))
             except (ModelFileError, OSError) as error:
                 path = str(self.path(number))
                 skipped.append(f"{path}: {str(error).removeprefix(f'{path}: ')}")
@@ -140,32 +159,46 @@ class Checkpoints:
                 "Move them away to begin anew"
             )
 
+    def ready(self, *, wait: bool = False) -> bool:
+        """Whether the last one is written, well or not; with ``wait`` it is on return."""
+        self.acquire()
+        if self._pending is not None and not (wait or self._pending.done()):
+            return False
+        self.finish()
+        return True
+
     def write(
-        self, payload: Mapping[str, Any], *, record: int = 0, wait: bool = False
+        self,
+        payload: Mapping[str, Any],
+        *,
+        record: int = 0,
+        wait: bool = False,
+        part: Part | None = None,
     ) -> int | None:
         """Write a checkpoint, after so many records; None if the last one is still being written.
 
         The payload must not change any more. With ``wait`` the file is on disk on return, and an
-        OSError is raised if it could not be.
+        OSError is raised if it could not be. A file of keys that belongs to it is written first.
         """
-        self.acquire()
-        if self._pending is not None and not (wait or self._pending.done()):
+        if not self.ready(wait=wait):
             return None
-        if self._pending is not None:
-            self._pending.result()
         self.number += 1
         if wait:
-            error = self._try(self.number, payload, record)
+            error = self._try(self.number, payload, record, part)
             if error is not None:
                 raise error
         else:
-            self._pending = self._writer.submit(self._try, self.number, payload, record)
+            self._pending = self._writer.submit(self._try, self.number, payload, record, part)
         return self.number
 
-    def _try(self, number: int, payload: Mapping[str, Any], record: int) -> OSError | None:
+    def _try(
+        self, number: int, payload: Mapping[str, Any], record: int, part: Part | None
+    ) -> OSError | TermOverError | None:
         """Write it, or return why not after telling of it."""
         try:
-            self._write_now(number, payload, record)
+            self._write_now(number, payload, record, part)
+        except TermOverError as error:  # which the next `check` raises
+            return error
         except OSError as error:
             self.failures += 1
             self.failed.append(error)
@@ -174,18 +207,40 @@ class Checkpoints:
             return error
         return None
 
-    def _write_now(self, number: int, payload: Mapping[str, Any], record: int) -> None:
+    def _write_now(
+        self, number: int, payload: Mapping[str, Any], record: int, part: Part | None
+    ) -> None:
+        beside = None if part is None else self.folder / part.name
+        via = None if self._lease is None else self._lease.place
         try:
-            write(self.path(number), payload)
+            if part is not None and beside is not None:
+                write(beside, part.payload(), via=via)
+            write(self.path(number), payload, via=via)
         except OSError:
+            self._confirm()
             self.failing = True
+            if beside is not None:  # no checkpoint names it
+                with contextlib.suppress(OSError):
+                    beside.unlink()
             raise
         self.failing, self.newest = False, Made(number, time.time(), record)
+        self._confirm()  # those of the next owner are not this one's to remove
         for old in self._numbers()[: -self.keep]:
             if old == self._held:
                 continue
             with contextlib.suppress(OSError):
                 self.path(old).unlink()
+        if part is not None:
+            remove_unneeded(self.folder, self._numbers())
+
+    def check(self) -> None:
+        """Raise TermOverError if another process has taken the folder over."""
+        if self._lease is not None:
+            self._lease.check()
+
+    def _confirm(self) -> None:
+        if self._lease is not None:
+            self._lease.confirm()
 
     def finish(self) -> None:
         """Wait for the checkpoint that is being written."""
@@ -213,7 +268,17 @@ class Checkpoints:
             self.ownership.take()
         except InUseError as error:
             raise CheckpointError(str(error)) from None
-        self._lock, holder = lock_file(self.folder / "lock")
+        lock = self.folder / "lock"
+        if self._lease is not None:
+            self._confirm()
+            lock.unlink(missing_ok=True)  # an owner that is held up has locked the old one
+        elif not (newest := newest_term(self.folder)).left:
+            self.ownership.leave()
+            raise CheckpointError(
+                f"{self.folder} was last used with a standby, by {newest.owner}, which has not "
+                "left it: go on with --standby, too, or choose another folder"
+            )
+        self._lock, holder = lock_file(lock)
         if self._lock < 0:
             raise CheckpointError(
                 f"{self.folder} is in use by {holder}: stop that one, or choose another folder"

@@ -26,8 +26,10 @@ from stream_llsvm.connectors.base import (
 )
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
+from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
+from stream_llsvm.engine.order import Order
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reader import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
@@ -139,6 +141,7 @@ class Engine:
         self._clock = clock
         self.progress = Progress(window, _detector(detector), self.learner.task)
         self.census = Census()
+        self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.max_batch = checkpoints, max_batch
@@ -149,6 +152,7 @@ class Engine:
         self._again_from: Position | None = None
         self._stop = threading.Event()
         self._saver: Saver | None = None
+        self.key_parts = KeyParts()
         self._keep_text()
         if checkpoints is not None:
             continued(self, checkpoints)
@@ -267,12 +271,16 @@ class Engine:
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)
             if self.sink is not None:
+                if self.checkpoints is not None:
+                    self.checkpoints.check()
                 before = learned_before(batch, answers, learned)
                 self.sink.write(results_of(batch, answers, self._clock(), before))
             self.progress.counts["predicted"] += len(batch) - len(answers.refused)
             for watcher in self.watchers:
                 watcher.on_batch(self, batch, answers, seconds)
         self.progress.counts["records"] += len(batch) + len(batch.rejected)
+        if batch.disorder is not None:
+            self.order.take(batch.disorder)
         self.position = batch.position
         try:
             self.rejects.check(self.progress.counts["predicted"])

@@ -226,7 +226,7 @@ class LateLabels:
                 continue
             sure = 0.0 if answers.sure is None else float(answers.sure[i])
             weight = 1.0 if batch.weights is None else float(batch.weights[i])
-            guess = Guess(batch.record(i), answers.labels[i], sure, self.clock(), weight)
+            guess = Guess(learner.record(batch, i), answers.labels[i], sure, self.clock(), weight)
             early = self.waiting.record(key, guess)
             if early is not None:
                 self._learn(guess, early[0], learner, progress)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from inspect import signature
 from itertools import repeat
 from types import MappingProxyType
@@ -13,14 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.keys import parted, sound, whole, with_sound_keys
 from stream_llsvm.engine.task import CLASSIFICATION, task_of, with_numbers
 from stream_llsvm.engine.word_rows import WordRows
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.keyed import KeyedClassifier
+from stream_llsvm.learners.many import Correct
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.learners.pipeline import is_own, is_pipeline, knows_missing, learner_in
 from stream_llsvm.learners.weights import all_fit, checked_weight
 from stream_llsvm.model.feature_warnings import without_warnings
 from stream_llsvm.records.frames import Matrix
+from stream_llsvm.records.keys import Key
 from stream_llsvm.records.labels import Coded
 from stream_llsvm.records.readable import as_records
 
@@ -68,6 +72,10 @@ class Learner:
     def __init__(self, model: Any, *, every: bool = False, values: Values | None = None) -> None:
         self.task = task_of(model)
         self._last = learner_in(model)
+        #: What the key is called, of a model for each key.
+        self.key: Hashable = None
+        if isinstance(self._last, KeyedClassifier):
+            self.key = self._last.key
         if every and self.task != CLASSIFICATION:
             kind = type(self._last).__name__
             raise ValueError(f"there are no probabilities: a {kind} learns numbers")
@@ -82,26 +90,43 @@ class Learner:
         self._refusals = (Exception,) if is_pipeline(model) else (ValueError, TypeError)
 
     def readable(self, batch: Batch) -> Batch:
-        """Return a batch with labels as the model takes them; others are rejected in it."""
+        """Return a batch with labels and keys that the model takes; others are rejected in it."""
+        if self.key is not None:
+            batch = with_sound_keys(batch, self.key)
         return batch if self.task == CLASSIFICATION else with_numbers(batch, self.values)
+
+    def record(self, batch: Batch, i: int) -> dict[str, Any]:
+        """Return one record of a batch as the model takes it by itself."""
+        return batch.record(i) if self.key is None else whole(batch, i, self.key)
 
     def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
         """Predict and learn a batch, with its own labels unless others are given."""
         labels = batch.labels if labels is None else labels
         weights = batch.weights
-        if weights is not None and not all_fit(weights):
-            records = [batch.record(i) for i in range(len(batch))]
-            return self.records(records, labels, weights)
-        if batch.names is not None and batch.values is not None:
-            return self.block(batch.names, batch.values, labels, batch.texts, weights)
+        keys: list[Key] | None = None
+        if self.key is not None:
+            found, batch = parted(batch, self.key)
+            keys = sound(found)
+        many = weights is None or all_fit(weights)
+        if many and batch.names is not None and batch.values is not None:
+            return self.block(batch.names, batch.values, labels, batch.texts, weights, keys=keys)
+        rows = self._words.of(batch.records or []) if many and is_own(self.model) else None
+        if rows is not None:
+            return self.block(
+                rows.names, rows.values, labels, rows.texts, weights, batch.records, keys
+            )
         records = batch.records or []
-        if not is_own(self.model):
-            records = [batch.record(i) for i in range(len(records))]
-            return self.records(records, labels, weights)
-        rows = self._words.of(records)
-        if rows is None:
-            return self.records(records, labels, weights)
-        return self.block(rows.names, rows.values, labels, rows.texts, weights, records)
+        if not (many and is_own(self.model)):
+            records = [batch.record(i) for i in range(len(batch))]
+        return self.records(self._keyed(records, keys), labels, weights)
+
+    def _keyed(
+        self, records: Sequence[dict[Any, Any]], keys: list[Key] | None
+    ) -> Sequence[dict[Any, Any]]:
+        """Return records with their keys in them."""
+        if keys is None:
+            return records
+        return [{**record, self.key: key} for record, key in zip(records, keys, strict=True)]
 
     def block(
         self,
@@ -111,17 +136,23 @@ class Learner:
         texts: Mapping[int, str] = NO_TEXTS,
         weights: Floats | None = None,
         records: Sequence[dict[str, Any]] | None = None,
+        keys: list[Key] | None = None,
     ) -> Answers:
         """Predict and learn records that all have the same features.
 
         NaN is a missing value, a name or a time; ``texts`` has those of the names. ``records`` are
-        the same, where somebody has them already.
+        the same, where somebody has them already. ``keys`` say whose they are, if anybody asks.
         """
-        model = self.model
+        model: Any = self.model
+        correct: Correct | None = None
+        if isinstance(model, KeyedClassifier):
+            assert keys is not None
+            correct, model = model._corrects(keys), model.model
         if isinstance(model, NumberLearner):
             return self._block_of_numbers(model, names, values, labels, texts, weights, records)
         if not isinstance(model, LocalClassifier):
-            return self.records(_named(names, values, texts, records), labels, weights)
+            plain = _named(names, values, texts, records)
+            return self.records(self._keyed(plain, keys), labels, weights)
         n = len(labels)
         sure = np.zeros((2, n))
         shares: list[Floats] | None = [] if self.every else None
@@ -134,17 +165,19 @@ class Learner:
         try:
             if importance.any():
                 codes = model._test_then_learn_rows(
-                    names, values, labels, importance, sure, known, shares=shares, texts=texts
-                )
+                    names, values, labels, importance, sure, known, shares=shares, texts=texts,
+                    correct=correct,
+                )  # fmt: skip
             else:
-                proba, codes = model._proba_of(names, values)
+                proba, codes = model._proba_of(names, values, correct=correct)
                 sure[0] = proba.max(axis=1, initial=0.0)
                 for i, label in enumerate(labels):  # which count nothing, and are scored
                     code = -1 if label is None else model._labels.code(label)
                     sure[1, i] = proba[i, code] if code >= 0 else 0.0
                 shares = [proba] if self.every else None
         except ValueError:  # it refused before anything was learned: find out which record
-            return self.records(_named(names, values, texts, records), labels, weights)
+            plain = _named(names, values, texts, records)
+            return self.records(self._keyed(plain, keys), labels, weights)
         given = None if known is None else Coded(model.classes, known)
         every = None if shares is None else _by_label(model.classes, shares)
         return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)

@@ -55,7 +55,7 @@ class Progress:
         self.drift = None if detector is None else Drift(detector, self._levels)
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(
-            records=0, predicted=0, learned=0, weightless=0, unscored=0, drifts=0
+            records=0, predicted=0, learned=0, weightless=0, unscored=0, drifts=0, late=0, gave_up=0
         )
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen

@@ -11,7 +11,11 @@ from stream_llsvm.version import __version__
 
 
 def results_of(
-    batch: Batch, answers: Answers, time: float, learned: Iterable[int | None]
+    batch: Batch,
+    answers: Answers,
+    time: float,
+    learned: Iterable[int | None],
+    age: float | None = None,
 ) -> list[Result]:
     """Return a result for each record that the model did not refuse.
 
@@ -23,6 +27,8 @@ def results_of(
         When that was, in seconds.
     learned
         How many records the model had learned before each of them.
+    age
+        How old the model is, in seconds, if it does not learn.
 
     """
     none = repeat(None)
@@ -35,6 +41,7 @@ def results_of(
     columns = zip(
         batch.places, batch.keys or none, batch.labels, answers.labels, probability,
         answers.probabilities or none, repeat(time), repeat(__version__), learned,
+        repeat(age),
         strict=False,
     )  # fmt: skip
     results = list(map(Result._make, columns))

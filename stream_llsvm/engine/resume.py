@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress
-from stream_llsvm.engine.save import outputs, saved
+from stream_llsvm.engine.save import outputs, write
 from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.validation import MOST, count, counter, number, part, plain, require
 from stream_llsvm.learners.load import from_payload
@@ -115,7 +115,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     if found is None:
         # Even a run that dies before its first checkpoint must know where its outputs began.
         try:
-            number = checkpoints.write(saved(engine), wait=True)
+            number = write(engine, checkpoints, wait=True)
             checkpoints.hold(number or 0)
         except OSError as error:
             checkpoints.failed.clear()
@@ -131,6 +131,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"{type(contents.model).__name__}, not a {type(before.model).__name__}; another "
             "folder begins anew"
         )
+    _check_key(before.key, Learner(contents.model).key, checkpoints)
     _check_label(engine.columns, contents.columns, checkpoints)
     engine.learner = Learner(contents.model, every=before.every, values=before.values)
     engine.progress.restore(contents.progress)
@@ -172,6 +173,20 @@ def _check_label(
     raise EngineError(
         f"{checkpoints.folder} holds a run with another label ({labels}): name another folder, "
         "or put the label back as it was"
+    )
+
+
+def _check_key(wanted: Hashable, kept: Hashable, checkpoints: Checkpoints) -> None:
+    """Raise EngineError if a model is kept by another key, or none is, or none is asked for."""
+    if wanted == kept:
+        return
+    held, asked = (
+        "one model for all" if key is None else f"a model for each {key!r}"
+        for key in (kept, wanted)
+    )
+    raise EngineError(
+        f"{checkpoints.folder} holds a run with {held}, not {asked}: name another folder, or put "
+        "it back as it was"
     )
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.connectors.base import Displaying, Rollback, transactional
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost
-from stream_llsvm.learners.pipeline import payload_of
+from stream_llsvm.engine.key_parts import Part
+from stream_llsvm.learners.keyed import KeyedClassifier
+from stream_llsvm.learners.pipeline import learner_in, payload_of
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -18,16 +20,36 @@ def outputs(engine: Engine) -> tuple[object, object]:
     return engine.sink, engine.rejects.letters
 
 
-def saved(engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint holds; nothing in it changes while the run goes on."""
+def write(engine: Engine, checkpoints: Checkpoints, *, wait: bool = False) -> int | None:
+    """Write a checkpoint, and what is known of keys beside it; None if another is being written.
+
+    Raises OSError if it was waited for and could not be written.
+    """
+    if not checkpoints.ready(wait=wait):
+        return None
+    part, last = None, learner_in(engine.model)
+    if isinstance(last, KeyedClassifier):
+        newest = 0 if checkpoints.newest is None else checkpoints.newest.number
+        part = engine.key_parts.next(last, checkpoints.number + 1, newest)
+    records = engine.progress.counts["records"]
+    return checkpoints.write(saved(engine, part), record=records, wait=wait, part=part)
+
+
+def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
+    """Return what a checkpoint holds; nothing in it changes while the run goes on.
+
+    What is known of keys is left out if a file beside it holds that.
+    """
     late = engine.late
+    rows = part is None
     try:
-        model = payload_of(engine.model, trust_pickle=engine.trust_pickle)
+        model = payload_of(engine.model, trust_pickle=engine.trust_pickle, rows=rows)
     except ValueError as error:
         raise CheckpointError(f"what the model has learned cannot be kept: {error}") from None
     return {
         "time": time.time(),
         "model": model,
+        "key_files": None if part is None else list(part.needed),
         "position": engine.position,
         "progress": engine.progress.payload(),
         "rejected": dict(engine.rejects.counts),
@@ -75,7 +97,8 @@ class Saver:
         self.lost, self._due = None, time.monotonic() + self._every
 
     def turn(self) -> None:
-        """Write one if it is time."""
+        """Write one if it is time; raise TermOverError if the folder is another run's by now."""
+        self._checkpoints.check()
         self._note_failures()
         if time.monotonic() >= self._due:
             self.write()
@@ -86,6 +109,7 @@ class Saver:
         self._checkpoints.finish()
         self._note_failures()
         self.write(wait=True)
+        self._checkpoints.check()
 
     def write(self, *, wait: bool = False) -> None:
         """Write one, as `Engine.checkpoint` says."""
@@ -95,9 +119,7 @@ class Saver:
         sink, records = transactional(engine.sink), engine.progress.counts["records"]
         engine.flush()
         try:
-            number = self._checkpoints.write(
-                saved(engine), record=records, wait=wait or sink is not None
-            )
+            number = write(engine, self._checkpoints, wait=wait or sink is not None)
         except OSError as error:
             self._note_failures()
             if wait:

@@ -7,7 +7,6 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.cache import kept
@@ -20,7 +19,7 @@ _FLOOR = 1e-15
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
-    return kept(njit(nogil=True, error_model="numpy")(function), Path(__file__))
+    return kept(function, Path(__file__), nogil=True, error_model="numpy")
 
 
 @_compiled

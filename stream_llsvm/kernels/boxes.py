@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.kernels.compile import Array, entry, kernel
+from stream_llsvm.kernels.views import bits_of
 
 #: Kinds of boxes; 0 is a missing value.
 NAME, TIME = 1, 2
@@ -74,7 +75,7 @@ def content_of(bits: int) -> int:
 @kernel
 def holds_boxes(values: Array) -> bool:
     """Whether any of the values is a box."""
-    bits = values.view(np.int64)
+    bits = bits_of(values)
     for i in range(bits.size):  # noqa: SIM110  # numba knows no generators
         if bits[i] >= FIRST_BOX:
             return True
@@ -88,7 +89,7 @@ def take_numbers(columns: Array, values: Array, kept: Array) -> int:
     A column that comes several times, as a field's words do, has no numbers: so there are at most
     as many as columns.
     """
-    bits = values.view(np.int64)
+    bits = bits_of(values)
     n = 0
     for t in range(bits.size):
         if bits[t] < FIRST_BOX and n < kept.size:

@@ -19,7 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.cache import kept
-from stream_llsvm.kernels.part_compiler import OutlinedPartCompiler, PartCompiler
+from stream_llsvm.kernels.inside_numba import OutlinedPartCompiler, PartCompiler
 
 #: What kernels take: float32, float64 or int64, as each says.
 Array = NDArray[Any]
@@ -35,6 +35,10 @@ _OPTIONS: dict[str, Any] = {
 _STEADY = _OPTIONS | {"fastmath": {"contract", "nsz"}}
 # For what neither Python nor C calls.
 _NO_WRAPPERS: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+# What becomes a part of a kernel is written down where it is called. Said either way: numba would
+# else do as in the caller that happens to be compiled first, and machine code would hang on that.
+_INSIDE = _NO_WRAPPERS | {"forceinline": True}
+_ASIDE = _NO_WRAPPERS | {"forceinline": False}
 # Any of them may become a part of any kernel.
 _SOURCES = tuple(Path(__file__).parents[1] / room for room in ("kernels", "members"))
 
@@ -42,10 +46,10 @@ _SOURCES = tuple(Path(__file__).parents[1] / room for room in ("kernels", "membe
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that only other kernels call: it becomes a part of them.
 
-    See ``part_compiler.py``. Nothing must call it from Python; tests call
+    See ``inside_numba.py``. Nothing must call it from Python; tests call
     ``tests.kernels.alone.alone(kernel)``.
     """
-    return njit(pipeline_class=PartCompiler, **_OPTIONS, **_NO_WRAPPERS)(function)
+    return njit(pipeline_class=PartCompiler, **_OPTIONS, **_INSIDE)(function)
 
 
 def steady_kernel(function: Callable[..., Any]) -> Any:
@@ -54,7 +58,7 @@ def steady_kernel(function: Callable[..., Any]) -> Any:
     For what becomes a part of two kernels that have to agree to the bit: the compiler might write
     down a sum one way in the one and another way in the other.
     """
-    return njit(pipeline_class=PartCompiler, **_STEADY, **_NO_WRAPPERS)(function)
+    return njit(pipeline_class=PartCompiler, **_STEADY, **_INSIDE)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
@@ -63,8 +67,7 @@ def inlined(function: Callable[..., Any]) -> Any:
     For what is a function only so that it reads better, and takes a whole state: handed over, its
     arrays would all be copied.
     """
-    options = _OPTIONS | _NO_WRAPPERS | {"forceinline": True}
-    return njit(pipeline_class=PartCompiler, **options)(function)
+    return kernel(function)
 
 
 def outlined(function: Callable[..., Any]) -> Any:
@@ -72,14 +75,12 @@ def outlined(function: Callable[..., Any]) -> Any:
 
     For what runs rarely, or is so long that a call does not show.
     """
-    # Said, since what an inlined function calls would else be inlined, too.
-    options = _OPTIONS | _NO_WRAPPERS | {"forceinline": False}
-    return njit(pipeline_class=OutlinedPartCompiler, **options)(function)
+    return njit(pipeline_class=OutlinedPartCompiler, **_OPTIONS, **_ASIDE)(function)
 
 
 def member_kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that a kernel calls by its address, see ``dispatch.py``; kept on disk."""
-    return kept(njit(**_OPTIONS, **_NO_WRAPPERS)(function), *_sources_of(function))
+    return kept(function, *_sources_of(function), **_OPTIONS, **_NO_WRAPPERS)
 
 
 def _sources_of(function: Callable[..., Any]) -> tuple[Path, ...]:
@@ -91,4 +92,4 @@ def _sources_of(function: Callable[..., Any]) -> tuple[Path, ...]:
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls, and keep the result on disk for the next process."""
-    return kept(njit(**_OPTIONS)(function), *_SOURCES)
+    return kept(function, *_SOURCES, **_OPTIONS)

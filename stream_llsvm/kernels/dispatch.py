@@ -24,16 +24,15 @@ class Kernels(NamedTuple):
     """The compiled functions of a kind of member; ``members/base.py`` says what a kind is.
 
     ``together`` does what ``run`` does, to the bit, for many rows of many features that only want
-    an answer. ``asleep`` leaves what other members need of one that sleeps.
+    an answer.
     """
 
     run: Any
     together: Any = None
-    asleep: Any = None
 
 
 #: Which of them is meant: the row of a model's addresses.
-RUN, TOGETHER, ASLEEP = range(3)
+RUN, TOGETHER = range(2)
 _KINDS: list[Kernels] = []
 
 

@@ -21,6 +21,7 @@ from stream_llsvm.kernels.boxes import (
     kind_of,
 )
 from stream_llsvm.kernels.compile import Array, Real, entry, kernel
+from stream_llsvm.kernels.views import bits_of
 
 #: So many names of a field get columns: the first that come.
 MOST_NAMES = 30
@@ -133,7 +134,7 @@ def expand_dense(values: Array, layout: Array, out: Array) -> int:
 
     ``values`` has one number a field, row after row; ``out`` is (rows, columns).
     """
-    bits = values.view(np.int64)
+    bits = bits_of(values)
     n, lacking = layout[N_FIELDS], 0
     for q in range(out.shape[0]):
         out[q, :] = _ABSENT
@@ -217,7 +218,7 @@ def expand_sparse(
     ``fields`` says of which field each value is, and ``starts`` where rows begin; without them each
     row has all fields. A field that comes several times in a row is a text, and these its words.
     """
-    bits = values.view(np.int64)
+    bits = bits_of(values)
     n, width, lacking, at = layout[N_FIELDS], layout[N_COLUMNS], 0, 0
     out_starts[0] = 0
     for q in range(out_starts.size - 1):
@@ -267,7 +268,7 @@ def find_new(
     Only rows that are ``counted``. Each is noted once, as the row, the field, and the code of a
     name or what it lacks; the layout, with room for 30 names a field, takes it in.
     """
-    bits = values.view(np.int64)
+    bits = bits_of(values)
     n, k = layout[N_FIELDS], 0
     for q in range(counted.size):
         if not counted[q]:
@@ -308,7 +309,7 @@ def find_new(
 @entry
 def any_odd(values: Array) -> int:
     """Tell what may become other columns: `BOXES`, if there are some, else `LARGE` or nothing."""
-    bits, large = values.view(np.int64), 0
+    bits, large = bits_of(values), 0
     for i in range(bits.size):
         if bits[i] >= FIRST_BOX:
             return BOXES

@@ -32,6 +32,14 @@ def greatest(x: Array) -> Real:
 
 
 @kernel
+def average_named(mean: Array, w: Array, x: Array, at: Array, rate: Real) -> None:
+    """``mean[i] += rate * (w[i] - mean[i])`` in the columns that a record names."""
+    for t in range(x.size):
+        i = at[t] if at.size > 0 else t
+        mean[i] += rate * (w[i] - mean[i])
+
+
+@kernel
 def add_scaled(v: Array, x: Array, at: Array, factor: Real) -> None:
     """``v[i] += factor * x[i]``."""
     if at.size == 0:

@@ -7,8 +7,7 @@
 One weight per expert, shared by the classes. Voting by recent accuracy, weights per class and
 second-order steps were all tried and are no better.
 
-Beside that, each member is judged on one record in eight: how well it would do alone, with a small
-mixer of its own experts, and how much worse the whole would be without it.
+What each member is worth is judged in ``judge.py``.
 """
 
 from __future__ import annotations
@@ -18,21 +17,17 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
-from stream_llsvm.kernels.linear import copy_to, greatest
-from stream_llsvm.kernels.plan import MEMBER_ROW
+from stream_llsvm.kernels.linear import greatest
 
 TRUST, POWER, EFFORT, ALONE, ALONE_EFFORT = range(5)
 MIXER_ROWS = 5
 # What is known of each member.
-AWAKE, OWN_LOSS, OWN_ACCURACY, WORTH, JUDGED, SINCE = range(6)
-MEMBER_FACTS = 6
-JUDGE_ONE_IN = 8
-JUDGE_FADE = 0.99
-FIRST_TRUST = 2.0
-#: What comes on top of so many others, or fewer, is first trusted as if it were alone; and what its
-#: scores, which say by themselves how sure they are, are divided by, so that few are clipped.
-ON_TOP, ON_TOP_SIZE = 16.0, 8.0
-RATE, LARGEST_RATE = 3.4, 0.5
+AWAKE, OWN_LOSS, OWN_ACCURACY, WORTH, JUDGED, SINCE, WORTH_SQUARED = range(7)
+MEMBER_FACTS = 7
+#: What the scores of what comes on top, which say by themselves how sure they are, are divided by,
+#: so that few are clipped.
+ON_TOP_SIZE = 8.0
+RATE, LARGEST_RATE = 3.8, 0.5
 FADE = 0.999
 Z_CLIP = 4.0
 LARGEST_TRUST = 50.0
@@ -112,6 +107,12 @@ def rate_of(experts: int, classes: int) -> Real:
 
 
 @kernel
+def pace_of(seen: Real) -> Real:
+    """How fast the power of scores is followed."""
+    return max(0.001, 1 / (seen + 1))
+
+
+@kernel
 def step_trust(
     trust: Array, effort: Array, e: int, z: Array, proba: Array, label: int, rate: Real
 ) -> None:
@@ -132,74 +133,18 @@ def learn_mix(
     squares: Array,
     proba: Array,
     label: int,
-    importance: Real,
+    rate: Real,
     counted: int,
 ) -> None:
     """One logistic step on the trust in each expert, from what ``mix`` left in z and proba.
 
-    The first ``counted`` experts share the first trust and the pace. Those that come on top of them
+    The first ``counted`` experts share the pace. Those that come on top of them
     say how sure they are by themselves, and their scores stay as they are.
     """
-    pace = max(0.001, 1 / (seen + 1))
-    rate = importance * rate_of(max(1, counted), proba.size)
+    pace = pace_of(seen)
     for e in range(z.shape[0]):
         if squares[e] == 0:
-            continue  # it sleeps, or has nothing to say yet
+            continue  # it rests, or has nothing to say yet
         step_trust(mixer[TRUST], mixer[EFFORT], e, z[e], proba, label, rate)
         if e < counted:
             mixer[POWER, e] += pace * (squares[e] - mixer[POWER, e])
-
-
-@kernel
-def judge_members(
-    mixer: Array,
-    facts: Array,
-    plan: Array,
-    z: Array,
-    proba: Array,
-    label: int,
-    part: Array,
-) -> None:
-    """Follow each awake member's loss and accuracy alone, and the loss of the rest without it.
-
-    ``part`` is scratch, three numbers a class: the sum of all, of all but the member, of its own.
-    """
-    classes = proba.size
-    total, rest, own = part[0], part[1], part[2]
-    total[:] = 0
-    for e in range(z.shape[0]):
-        for c in range(classes):
-            total[c] += mixer[TRUST, e] * z[e, c]
-    for m in range(facts.shape[1]):
-        if facts[AWAKE, m] == 0 or plan[1 + m, MEMBER_ROW.experts] == 0:
-            continue
-        first = plan[1 + m, MEMBER_ROW.first_expert]
-        end = first + plan[1 + m, MEMBER_ROW.experts]
-        copy_to(rest, total)
-        own[:] = 0
-        for e in range(first, end):
-            for c in range(classes):
-                rest[c] -= mixer[TRUST, e] * z[e, c]
-                own[c] += mixer[ALONE, e] * z[e, c]
-        best = 0
-        for c in range(1, classes):
-            if own[c] > own[best]:
-                best = c
-        loss = softmax_loss(own, label)
-        without = softmax_loss(rest, label)
-        facts[JUDGED, m] += 1
-        pace = max(1 - JUDGE_FADE, 1 / facts[JUDGED, m])
-        facts[OWN_LOSS, m] += pace * (loss - facts[OWN_LOSS, m])
-        facts[OWN_ACCURACY, m] += pace * ((1.0 if best == label else 0.0) - facts[OWN_ACCURACY, m])
-        lost = without + math.log(max(proba[label], 1e-12))
-        facts[WORTH, m] += pace * (lost - facts[WORTH, m])
-        rate = rate_of(end - first, classes)
-        for e in range(first, end):
-            step_trust(mixer[ALONE], mixer[ALONE_EFFORT], e, z[e], own, label, rate)
-
-
-@kernel
-def softmax_loss(scores: Array, label: int) -> Real:
-    """Turn scores into probabilities, in place; returns the log loss."""
-    softmax(scores)
-    return -math.log(max(scores[label], 1e-12))

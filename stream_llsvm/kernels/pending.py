@@ -20,6 +20,7 @@ from stream_llsvm.kernels.boxes import FIRST_BOX
 from stream_llsvm.kernels.compile import Array, Real, kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.scaling import ABSENT
+from stream_llsvm.kernels.views import bits_of
 
 # Columns of a table's entries: the digest of the record (0: free), and how many
 # records had been learned when it was predicted.
@@ -38,7 +39,7 @@ def digest_of(values: Array, columns: Array, begin: int, end: int) -> int:
     0 for a record that names nothing: one cannot be told from another.
     """
     row = values[begin:end]  # whose places are known not to be negative: vector instructions
-    bits, named = row.view(np.int64), columns[begin:end]
+    bits, named = bits_of(row), columns[begin:end]
     total = np.int64(0)
     for i in range(row.size):
         v = row[i]

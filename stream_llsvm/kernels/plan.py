@@ -52,29 +52,45 @@ class ModelRow(NamedTuple):
     packed_rows: int
     most_pieces: int
     most_packed: int
-    #: Experts that share the first trust; those behind them come on top.
+    #: Experts over which the first trust is shared out; those behind them come on top.
     counted_experts: int
     #: Whether some columns share the place of a field.
     shared_out: int
+    #: Of the counted experts those by whose number the mixer is paced and first trust shared out:
+    #: all but those that seldom speak.
+    paced_experts: int
+    #: How many columns those members see that are capped, and how many a dense row may have: all,
+    #: and none where members are capped, whose rows are sparse.
+    local_width: int
+    dense_width: int
+    #: A row of so many values at most is recognised when it comes again.
+    most_kept: int
+    #: Rows of a chunk on which members are judged.
+    judged_rows: int
 
 
 class MemberRow(NamedTuple):
     """The columns of a member's row; from OWN on it is the member's own."""
 
+    #: How many columns it sees: in the same place as the model's, and asked for by the same name.
+    width: int
     kind: int
     first_expert: int
     experts: int
-    #: What it costs a record, and what it has to do with the metric.
+    #: What it costs a record in multiply-adds, and what it has to do with the metric.
     cost: int
     metric: int
     rungs: int
     loss: int
     multiclass: int
+    #: What it costs in time: about so many nanoseconds a record.
+    price: int
 
 
 MODEL_ROW = ModelRow(*range(len(ModelRow._fields)))
 MEMBER_ROW = MemberRow(*range(len(MemberRow._fields)))
 MODEL_COLUMNS, MEMBER_COLUMNS = MODEL_ROW._asdict(), MEMBER_ROW._asdict()
+assert MODEL_ROW.width == MEMBER_ROW.width
 OWN = len(MEMBER_ROW)
 FIRST_SECTION = 32
 PLAN_WIDTH = 80

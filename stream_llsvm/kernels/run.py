@@ -7,25 +7,25 @@ other nor the mixer, and the order cannot matter.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
+from numba import types
 
 from stream_llsvm.kernels.boxes import FIRST_BOX, holds_boxes, take_numbers
 from stream_llsvm.kernels.calibration import BINS, calibrate
-from stream_llsvm.kernels.chunk import Chunk
+from stream_llsvm.kernels.chunk import Chunk, ending, row_alone
 from stream_llsvm.kernels.compile import Array, Real, entry, inlined, kernel
-from stream_llsvm.kernels.dispatch import ASLEEP, RUN, TOGETHER, call
+from stream_llsvm.kernels.dispatch import RUN, TOGETHER, call
 from stream_llsvm.kernels.join import COLUMNS, ROWS, join, learn_join
+from stream_llsvm.kernels.judge import JUDGE_ONE_IN, SUMS, Heard, is_asked, judge_members
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.mixer import (
     AWAKE,
-    JUDGE_ONE_IN,
     MEMBER_FACTS,
     MIXER_ROWS,
-    judge_members,
     learn_mix,
     mix,
+    rate_of,
 )
 from stream_llsvm.kernels.pending import ENTRY, digest_of, find, is_young, keep, release
 from stream_llsvm.kernels.pieces import take_pieces
@@ -46,7 +46,8 @@ from stream_llsvm.kernels.scaling import (
     take_shares,
 )
 from stream_llsvm.kernels.sections import scratch, state, views
-from stream_llsvm.kernels.sleep import TERM, decide
+from stream_llsvm.kernels.sleep import ERROR_FACTS, TERM, decide, follow_errors
+from stream_llsvm.kernels.views import bits_of
 
 # Of fewer rows hardly any two ask the same machine.
 FEWEST = 4
@@ -55,8 +56,10 @@ FEWEST = 4
 SEEN, MIXED, TAUGHT, USUALLY_NAMED = range(4)
 FRESH, LENGTH, SPARSE, WAITING = range(4)
 SLOWEST_NAMED = 0.001
-# Of ``part``: the prediction kept for a late label, and the mixer's answer; 0-2 are judge_members'.
-PENDING_ROW, MIXED_ROW = 3, 4
+# Of ``part``: the prediction kept for a late label, the mixer's answer, and what is joined of that
+# and of what comes on top; the first are judges'.
+PENDING_ROW, MIXED_ROW, JOINT_ROW = SUMS, SUMS + 1, SUMS + 2
+PART_ROWS = SUMS + 3
 
 
 class SharedState(NamedTuple):
@@ -73,7 +76,10 @@ class SharedState(NamedTuple):
     keep: int
     place: int
     counted_experts: int
+    paced_experts: int
     shared_out: int
+    local_width: int
+    dense_width: int
     counters: Annotated[Array, state("f8", 4)]
     statistics: Annotated[Array, state("f8", "width", STATISTICS)]
     mixer: Annotated[Array, state("f8", MIXER_ROWS, "all_experts")]
@@ -81,30 +87,31 @@ class SharedState(NamedTuple):
     members: Annotated[Array, state("f8", MEMBER_FACTS, "all_members")]
     #: The last single row, if a prediction of it can be reused.
     memo: Annotated[Array, scratch("i8", 4)]
-    last: Annotated[Array, scratch("f8", "width")]
-    last_columns: Annotated[Array, scratch("i8", "width")]
+    last: Annotated[Array, scratch("f8", "most_kept")]
+    last_columns: Annotated[Array, scratch("i8", "most_kept")]
     #: Of a chunk of rows, twice: the next is prepared while members still learn the last.
     z: Annotated[Array, scratch("f4", 2, ("chunk", "width"))]
     starts: Annotated[Array, scratch("i8", 2, "chunk_ends")]
     lessons: Annotated[Array, scratch("i8", 2, "chunk")]
     scores: Annotated[Array, scratch("f4", 2, "chunk", "all_experts", "columns")]
-    relevance: Annotated[Array, scratch("f4", 2, "redraws", "width")]
-    clock: Annotated[Array, scratch("i8", 2, 1)]
+    relevance: Annotated[Array, scratch("f4", 2, "redraws", "local_width")]
+    #: How many records the members had learned before each row.
+    clock: Annotated[Array, scratch("i8", 2, "chunk_ends")]
     packed: Annotated[Array, scratch("f4", 2, "packed_rows", "most_packed")]
     begins: Annotated[Array, scratch("i8", 2, "packed_rows", "most_pieces")]
     pieces: Annotated[Array, scratch("i8", 2, "packed_rows")]
     #: Of one row: the experts' normalised scores, their squares, and sums over the experts.
     normal: Annotated[Array, scratch("f8", "all_experts", "classes")]
     squares: Annotated[Array, scratch("f8", "all_experts")]
-    part: Annotated[Array, scratch("f8", 5, "classes")]
+    part: Annotated[Array, scratch("f8", PART_ROWS, "classes")]
     calibration: Annotated[Array, state("f8", 2, BINS)]
     #: Predictions that wait for their labels: of which record, and the experts' scores.
     foretold: Annotated[Array, scratch("i8", "n_foretold", ENTRY)]
     foretold_scores: Annotated[Array, scratch("f4", "n_foretold", "all_experts", "columns")]
     #: Where each member's kernels lie in this process.
-    addresses: Annotated[Array, scratch("i8", 3, "all_members")]
+    addresses: Annotated[Array, scratch("i8", 2, "all_members")]
     #: Centres, then inverses, side by side.
-    scales: Annotated[Array, scratch("f8", 2, "width")]
+    scales: Annotated[Array, scratch("f8", 2, "dense_width")]
     #: The calibration table, made to rise.
     rising: Annotated[Array, scratch("f8", BINS)]
     #: Of a chunk of sparse rows without what is no number: where rows start, the columns of their
@@ -112,12 +119,27 @@ class SharedState(NamedTuple):
     number_starts: Annotated[Array, scratch("i8", 2, "chunk_ends")]
     number_columns: Annotated[Array, scratch("i8", 2, ("chunk", "width"))]
     left_out: Annotated[Array, scratch("i8", 2, 1)]
-    #: How much the mixer's answer counts, and how much what comes on top of the others.
+    #: How much the mixer's answer counts, how much what comes on top of the others, and what the
+    #: joint answer gains.
     joined: Annotated[Array, state("f8", ROWS, COLUMNS)]
     #: Which features of dense rows have no settled scale yet, or no longer.
-    young: Annotated[Array, scratch("i8", "width")]
+    young: Annotated[Array, scratch("i8", "dense_width")]
     #: How much of a field's place each column has: of k columns with a name each 1 / sqrt(k).
     shares: Annotated[Array, scratch("f4", "width")]
+    #: Where each row of a chunk ends for members that see its first columns only.
+    local_ends: Annotated[Array, scratch("i8", 2, "chunk")]
+    #: What members that rest say of the records that they are judged on.
+    resting: Annotated[Array, scratch("f4", 2, "judged_rows", "all_experts", "columns")]
+    #: How often the model is wrong, of late and usually.
+    errors: Annotated[Array, state("f8", ERROR_FACTS)]
+
+
+#: The types of what ``run`` takes, so that it can be compiled before it is called.
+_doubles, _whole = types.float64[::1], types.int64[::1]
+RUN_TAKES: Any = (
+    _doubles, _doubles, types.int64[:, ::1], _doubles, _whole, _whole, _whole, _doubles,
+    types.float64[:, ::1], _whole,
+)  # fmt: skip
 
 
 @entry
@@ -169,13 +191,13 @@ def run(
                 p = proba[first + q]
                 record = Told(some, at, begins[q], begins[q + 1], m.scores[place, q])
                 likeliest[first + q] = finish(
-                    m, plan, record, some_labels[q], some_importance[q], scored, p
+                    m, plan, record, q, some_labels[q], some_importance[q], scored, p
                 )
         first += rows
     if stage == PREPARE:
         memo[FRESH] = 0
     if stage == ALL_STAGES and n > 0:
-        memo[FRESH] = 1 if n == 1 and labels[0] < 0 and values.size <= m.width else 0
+        memo[FRESH] = 1 if n == 1 and labels[0] < 0 and values.size <= m.last.size else 0
         if memo[FRESH] == 1:
             memo[LENGTH], memo[SPARSE] = values.size, columns.size
             copy_to(m.last, values)
@@ -184,7 +206,7 @@ def run(
 
 @entry
 def chunk_rows(taught: Real, chunk: int, labels: Array) -> int:
-    """How many rows come next: a chunk, or up to where it is decided who sleeps.
+    """How many rows come next: a chunk, or up to where it is decided who rests.
 
     So that it is decided after the same record however the rows arrive.
     """
@@ -240,8 +262,23 @@ def prepare(m: SharedState, values: Array, columns: Array, labels: Array, scored
                 n_young = observe_young(
                     statistics, counters[SEEN], values[a:b], m.young[:n_young], scales
                 )
+        if m.local_width < m.width:
+            named = kept if mixed else columns
+            m.local_ends[m.place, q] = end_of(named, starts[q], starts[q + 1], m.local_width)
         lessons[q] = labels[q] if m.learn_members == 1 else -1
+        m.clock[m.place, q + 1] = m.clock[m.place, q]
+        if m.learn_members == 1 and labels[q] >= 0:
+            m.clock[m.place, q + 1] += 1
     m.left_out[m.place, 0] = values.size - starts[labels.size]
+
+
+@kernel
+def end_of(columns: Array, begin: int, end: int, width: int) -> int:
+    """Return where a row's columns, ascending from ``begin`` to ``end``, reach a width."""
+    for t in range(begin, end):
+        if columns[t] >= width:
+            return t
+    return end
 
 
 @inlined
@@ -253,9 +290,9 @@ def chunk_of(
     place = m.place
     named = m.number_columns[place] if m.left_out[place, 0] > 0 else columns
     return Chunk(
-        m.z[place], named, m.number_starts[place], lessons, importance, scored, m.scores[place],
-        m.relevance[place], m.clock[place], m.packed[place], m.begins[place], m.pieces[place],
-        values, columns, m.starts[place], targets,
+        m.z[place], named, m.number_starts[place], m.number_starts[place, 1:], lessons, importance,
+        scored, m.scores[place], m.relevance[place], m.clock[place], m.packed[place],
+        m.begins[place], m.pieces[place], values, columns, m.starts[place], targets,
     )  # fmt: skip
 
 
@@ -263,24 +300,43 @@ def chunk_of(
 def run_members(m: SharedState, state: Array, scratch: Array, plan: Array, chunk: Chunk) -> None:
     """Let the members score a chunk of rows and learn it: all of them, or one."""
     together = may_be_together(m, chunk)
+    cut = ending(chunk, m.local_ends[m.place])
     for member in range(1, plan.shape[0]):
         if m.stage == MEMBERS and member != m.member:
             continue
-        which = RUN
-        if m.members[AWAKE, member - 1] == 0:
-            which = ASLEEP
-            own = plan[member, MEMBER_ROW.first_expert]
-            chunk.scores[: chunk.labels.size, own : own + plan[member, MEMBER_ROW.experts]] = 0
-        elif together and m.addresses[TOGETHER, member - 1] != 0:
-            which = TOGETHER
-        call(which, m.addresses, state, scratch, plan, member, chunk)
+        which = TOGETHER if together and m.addresses[TOGETHER, member - 1] != 0 else RUN
+        own_chunk = cut if plan[member, MEMBER_ROW.width] < m.width else chunk
+        if m.members[AWAKE, member - 1] > 0:
+            call(which, m.addresses, state, scratch, plan, member, own_chunk)
+            continue
+        own = plan[member, MEMBER_ROW.first_expert]
+        end = own + plan[member, MEMBER_ROW.experts]
+        chunk.scores[: chunk.labels.size, own:end] = 0
+        for q in range(chunk.labels.size):
+            if asks_who_rests(m, member - 1, chunk.labels[q], m.clock[m.place, q + 1]):
+                alone = row_alone(own_chunk, q, m.resting[m.place, judged_before(m, q) :])
+                call(RUN, m.addresses, state, scratch, plan, member, alone)
+
+
+@kernel
+def asks_who_rests(m: SharedState, which: int, label: int, learned: int) -> bool:
+    """Whether a member that rests is asked and taught a record: as many are learned with it."""
+    live = m.learn_members == 1 and m.learn_mixer == 1
+    return live and label >= 0 and is_asked(m.members, which, learned)
+
+
+@kernel
+def judged_before(m: SharedState, q: int) -> int:
+    """Return how many records of a chunk before row q members are judged on."""
+    clock = m.clock[m.place]
+    return clock[q] // JUDGE_ONE_IN - clock[0] // JUDGE_ONE_IN
 
 
 @kernel
 def may_be_together(m: SharedState, chunk: Chunk) -> bool:
     """Whether rows are dense and wide, teach nothing, and some will ask the same machine."""
     lessons = chunk.labels
-    if m.width < MANY or chunk.columns.size > 0 or lessons.size < FEWEST:
+    if m.dense_width < MANY or chunk.columns.size > 0 or lessons.size < FEWEST:
         return False
     for q in range(lessons.size):  # noqa: SIM110  # numba knows no generators
         if lessons[q] >= 0:
@@ -300,9 +356,10 @@ class Told(NamedTuple):
 
 @inlined
 def finish(
-    m: SharedState, plan: Array, record: Told, label: int, importance: Real, scored: bool, p: Array
-) -> int:
-    """Mix what the experts say of a record into p, learn whom to trust; returns the likeliest."""
+    m: SharedState, plan: Array, record: Told, q: int, label: int, importance: Real, scored: bool,
+    p: Array,
+) -> int:  # fmt: skip
+    """Mix what the experts say of row q into p, learn whom to trust; returns the likeliest."""
     memo, taught, place, turns = m.memo, m.counters[TAUGHT], -1, 1
     teach = m.learn_mixer == 1 and label >= 0
     if teach and memo[WAITING] > 0:
@@ -315,9 +372,9 @@ def finish(
         told = record.scores if turn == 0 else m.foretold_scores[place]
         mixed = p if turn == 0 else m.part[PENDING_ROW]
         best = mix(m.mixer, told, m.normal, m.squares, m.part[MIXED_ROW])
-        counted, inner = m.counted_experts, m.part[MIXED_ROW]
-        joint = join(m.joined, m.normal, m.squares, counted, inner, mixed)
-        best = joint if joint >= 0 else best
+        counted, inner, joint = m.counted_experts, m.part[MIXED_ROW], m.part[JOINT_ROW]
+        joint_best = join(m.joined, m.normal, m.squares, counted, inner, joint, mixed)
+        best = joint_best if joint_best >= 0 else best
         if turn == 0:
             likeliest = best
         last_turn = turn == turns - 1
@@ -325,9 +382,10 @@ def finish(
             if m.width >= MANY:
                 values = record.values[record.begin : record.end]
                 follow_named(m.counters, m.width, values)
-            learn_whom_to_trust(m, plan, inner, label, importance)
+            learn_whom_to_trust(m, plan, q, label, importance)
             if m.learn_mixer == 1:
-                learn_join(m.joined, m.normal, m.squares, counted, inner, mixed, label, importance)
+                learn_join(m.joined, m.normal, m.squares, counted, inner, joint, label, importance)
+            learn_who_works(m, plan, best != label)
         lesson = label if teach and last_turn else -1
         calibrate(m.calibration, m.rising, mixed, best, lesson, importance)
     if place >= 0:
@@ -352,22 +410,35 @@ def follow_named(counters: Array, width: int, values: Array) -> None:
 
 
 @inlined
-def learn_whom_to_trust(
-    m: SharedState, plan: Array, proba: Array, label: int, importance: Real
-) -> None:
-    """Learn the mixer from one record, and decide now and then who sleeps."""
-    counters, mixer, facts = m.counters, m.mixer, m.members
+def learn_whom_to_trust(m: SharedState, plan: Array, q: int, label: int, importance: Real) -> None:
+    """Learn the mixer from one record, row q of a chunk, and judge now and then the members."""
+    counters, mixer, inner = m.counters, m.mixer, m.part[MIXED_ROW]
     if m.learn_members == 1:
         counters[TAUGHT] += 1
-        if facts.shape[1] > 1 and int(counters[TAUGHT]) % TERM == 0:
-            decide(facts, plan, counters[TAUGHT], counters[USUALLY_NAMED])
-    if m.learn_mixer == 1:
-        counters[MIXED] += 1
-        if int(counters[MIXED]) % JUDGE_ONE_IN == 0:
-            judge_members(mixer, facts, plan, m.normal, proba, label, m.part)
-        learn_mix(
-            mixer, counters[MIXED], m.normal, m.squares, proba, label, importance, m.counted_experts
+    if m.learn_mixer == 0:
+        return
+    counters[MIXED] += 1
+    rate = importance * rate_of(m.paced_experts, inner.size)
+    clock = counters[TAUGHT] if m.learn_members == 1 else counters[MIXED]
+    if int(clock) % JUDGE_ONE_IN == 0:
+        heard = Heard(mixer, m.joined, m.normal, m.squares, m.counted_experts, m.part)
+        resting = m.resting[m.place, judged_before(m, q)]
+        if m.learn_members == 0:
+            resting = resting[:0]
+        judge_members(
+            heard, m.members, plan, resting, label, importance, counters[MIXED], rate, int(clock)
         )
+    learn_mix(mixer, counters[MIXED], m.normal, m.squares, inner, label, rate, m.counted_experts)
+
+
+@inlined
+def learn_who_works(m: SharedState, plan: Array, wrong: bool) -> None:
+    """Follow the model's errors, and decide now and then who rests."""
+    if m.learn_members == 0 or m.learn_mixer == 0 or m.members.shape[1] == 1:
+        return
+    follow_errors(m.errors, wrong)
+    if int(m.counters[TAUGHT]) % TERM == 0:
+        decide(m.members, m.errors, plan, m.counters[TAUGHT], m.counters[USUALLY_NAMED])
 
 
 @kernel
@@ -377,7 +448,7 @@ def remembered(
     """Whether the last call scored this very row and learned nothing since."""
     if memo[FRESH] == 0 or memo[LENGTH] != values.size or memo[SPARSE] != columns.size:
         return False
-    bits, last_bits = values.view(np.int64), last.view(np.int64)
+    bits, last_bits = bits_of(values), bits_of(last)
     for i in range(values.size):
         # What is missing is alike however it is written; boxes hold something.
         both_missing = values[i] != values[i] and last[i] != last[i]

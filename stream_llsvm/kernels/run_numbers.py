@@ -9,7 +9,9 @@ so.
 from __future__ import annotations
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from numba import types
 
 from stream_llsvm.kernels.blend import blend, follow_losses
 from stream_llsvm.kernels.compile import Array, Real, entry, inlined
@@ -38,6 +40,14 @@ class NumbersState(NamedTuple):
     targets: Annotated[Array, scratch("f8", "chunk")]
     centres: Annotated[Array, scratch("f8", "chunk")]
     spreads: Annotated[Array, scratch("f8", "chunk")]
+
+
+#: The types of what ``run_numbers`` takes, so that it can be compiled before it is called.
+_doubles, _whole = types.float64[::1], types.int64[::1]
+NUMBERS_TAKES: Any = (
+    _doubles, _doubles, types.int64[:, ::1], _doubles, _whole, _whole, _doubles, _doubles,
+    types.float64[:, ::1],
+)  # fmt: skip
 
 
 @entry

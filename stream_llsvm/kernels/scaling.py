@@ -35,6 +35,7 @@ from stream_llsvm.kernels.levels import (
     forget,
     watch,
 )
+from stream_llsvm.kernels.views import bits_of
 
 COUNT, MEAN, VARIANCE, CENTRE, INVERSE, NAMED, BORN = range(7)
 STATISTICS = 7 + WATCHED
@@ -194,7 +195,7 @@ def scale_row(
     statistics: Array, standardize: bool, values: Array, columns: Array, out: Array
 ) -> None:
     """Scale one record; of a sparse one only what is no box, one behind the other."""
-    sparse, bits, at = columns.size > 0, values.view(np.int64), 0
+    sparse, bits, at = columns.size > 0, bits_of(values), 0
     for t in range(values.size):
         if sparse and bits[t] >= FIRST_BOX:
             continue

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
+from stream_llsvm.kernels.views import bits_of
 
 GROUPS = 128
 #: Of fewer close distances each is compared with each.
@@ -50,7 +51,7 @@ def smallest(distance: Array, least: Array, some: Array, near: Array, nearest: A
     k, groups = near.size, min(GROUPS, distance.size)
     below = some[0]
     group_minima(distance, least)
-    minima, bits = least.view(np.int32)[:groups], distance.view(np.int32)
+    minima, bits = bits_of(least)[:groups], bits_of(distance)
     bound = bound_of(minima, k)
     found = 0
     for g in range(groups):
@@ -102,7 +103,7 @@ def group_minima(distance: Array, least: Array) -> None:
     Floats that are not negative have the order of their bits, and the lesser of two integers is
     a vector instruction.
     """
-    bits, least_bits = distance.view(np.int32), least.view(np.int32)
+    bits, least_bits = bits_of(distance), bits_of(least)
     least[:] = np.float32(np.inf)
     for begin in range(0, bits.size, GROUPS):
         row = bits[begin : begin + GROUPS]

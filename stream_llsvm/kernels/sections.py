@@ -79,6 +79,12 @@ def sections_of(kind: Any) -> tuple[Section, ...]:
 
 
 @cache
+def flat_sections_of(kind: Any) -> tuple[tuple[Section, tuple[int | str, ...]], ...]:
+    """Return all sections that a kind keeps, each with its dimensions by themselves."""
+    return tuple((section, section.flat_dimensions) for section in sections_of(kind))
+
+
+@cache
 def own_sizes(kind: Any) -> dict[str, int]:
     """Return the columns of the plan that hold a kind's own sizes and choices, by name."""
     named: dict[str, None] = {}
@@ -97,9 +103,11 @@ def views(kind: Any, state: Array, scratch: Array, plan: Array, member: int) -> 
     def size(name: int | str) -> int:
         if not isinstance(name, str):
             return name
+        if name in MEMBER_COLUMNS:
+            return int(plan[member, MEMBER_COLUMNS[name]])
         if name in MODEL_COLUMNS:
             return int(plan[0, MODEL_COLUMNS[name]])
-        return int(plan[member, MEMBER_COLUMNS[name] if name in MEMBER_COLUMNS else columns[name]])
+        return int(plan[member, columns[name]])
 
     starts = iter(plan[member, FIRST_SECTION:])
     values: list[Any] = []
@@ -153,7 +161,7 @@ def _lower_views(target: Any, builder: Any, signature: Any, arguments: Any) -> A
         if not isinstance(name, str):
             return target.get_constant(types.intp, name)
         if name not in loaded:
-            if name in MODEL_COLUMNS:
+            if name in MODEL_COLUMNS and name not in MEMBER_COLUMNS:
                 place = builder.gep(plan.data, [cgutils.intp_t(MODEL_COLUMNS[name])])
             else:
                 column = MEMBER_COLUMNS[name] if name in MEMBER_COLUMNS else columns[name]

@@ -38,9 +38,20 @@ def integers(words: Array, start: int, shape: Shape) -> Array:
     return words[start : start + _size(shape)].view(np.int64).reshape(shape)
 
 
+def short_integers(words: Array, start: int, shape: Shape) -> Array:
+    """4-byte integers that begin at word ``start``."""
+    size = _size(shape)
+    return words[start : start + (size + 1) // 2].view(np.int32)[:size].reshape(shape)
+
+
 def flat(block: Array) -> Array:
     """4-byte floats that lie one behind the other, as a single row."""
     return block.reshape(-1)
+
+
+def bits_of(x: Array) -> Array:
+    """See the bits of a vector; what numba makes of ``x.view`` is slow to compile."""
+    return x.view(np.int32 if x.itemsize == 4 else np.int64)
 
 
 def _size(shape: Shape) -> int:
@@ -104,6 +115,7 @@ VIEWS = {
     "f4": View(floats, types.float32),
     "f8": View(doubles, types.float64),
     "i8": View(integers, types.int64),
+    "i4": View(short_integers, types.int32),
 }
 for _function, _dtype in VIEWS.values():
     _viewed_as(_function, _dtype)
@@ -118,3 +130,14 @@ def _type_flat(context: Any) -> Callable[[Any], Any]:
 def _write_flat(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     block = target.make_array(signature.args[0])(target, builder, arguments[0])
     return array_at(target, builder, signature.return_type, block.data, [block.nitems])
+
+
+@type_callable(bits_of)
+def _type_bits(context: Any) -> Callable[[Any], Any]:
+    return lambda x: types.Array(types.int32 if x.dtype == types.float32 else types.int64, 1, "C")
+
+
+@lower_builtin(bits_of, types.Array)
+def _write_bits(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    vector = target.make_array(signature.args[0])(target, builder, arguments[0])
+    return array_at(target, builder, signature.return_type, vector.data, [vector.nitems])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from inspect import cleandoc
+from types import MappingProxyType
 from typing import Any
 
 from stream_llsvm.feature_maps.plain import to_plain
@@ -182,9 +183,14 @@ class AnchorClassifier(LocalClassifier):
             ),
         )
 
-    def _make_room(self, names: Iterable[Hashable], labels: Iterable[Hashable]) -> None:
+    def _make_room(
+        self,
+        names: Iterable[Hashable],
+        labels: Iterable[Hashable],
+        named: Mapping[Hashable, float] = MappingProxyType({}),
+    ) -> None:
         """Know these features and labels, and which columns are the map's."""
-        super()._make_room(names, labels)
+        super()._make_room(names, labels, named)
         if isinstance(self._features, MappedSpace) and self._features.keeps_x:
             assert self._state is not None
             self._state.views(1)["mapped"][: len(self._features)] = self._features.mapped

@@ -32,7 +32,7 @@ from stream_llsvm.model.explain import (
     voters_of,
 )
 from stream_llsvm.records.columns import field_of
-from stream_llsvm.records.rows import ABSENT
+from stream_llsvm.records.rows import ABSENT, Row
 
 Record = Mapping[Any, Any]
 
@@ -89,7 +89,8 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         if self._features.ignored or code < 0 or self._state is None:
             if weight == 0:
                 return
-            self._make_room(x, [y])
+            lacking = self._features.lacking_of_last(x)
+            self._make_room(x if lacking is None else lacking, [y])
             row = self._features.encode(x)
             code = self._labels.code(y)
         if weight == 0:
@@ -108,14 +109,10 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
-        row = self._features.encode(x)
-        memory = self._state
-        if memory is None:
+        if self._asked(x) is None:
             return None
-        if self._features.ignored or not x:
-            self._warn_of_unknown(x)
-        self._run_one(memory, row)
-        return self._labels.labels[memory.one_likeliest[0]]
+        assert self._state is not None
+        return self._labels.labels[self._state.one_likeliest[0]]
 
     def predict_proba_one(self, x: Record, **kwargs: Any) -> dict[Any, float]:
         """Return each label's probability; empty before anything was learned.
@@ -128,14 +125,21 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
+        if self._asked(x) is None:
+            return {}
+        assert self._state is not None
+        return dict(zip(self._labels.labels, self._state.one_proba[0].tolist(), strict=True))
+
+    def _asked(self, x: Record) -> Row | None:
+        """Answer a record, whose row is returned; None before anything was learned."""
         row = self._features.encode(x)
         memory = self._state
         if memory is None:
-            return {}
+            return None
         if self._features.ignored or not x:
             self._warn_of_unknown(x)
         self._run_one(memory, row)
-        return dict(zip(self._labels.labels, memory.one_proba[0].tolist(), strict=True))
+        return row
 
     def decision_function_one(self, x: Record) -> dict[Any, float]:
         """Return each label's score, as the mixer adds it up; they sum to zero.
@@ -171,6 +175,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         memory = self._state
         if memory is None:
             raise ValueError("nothing has been learned yet, so there is nothing to explain")
+        row = memory.as_taken(row)
         memory.run_one(row.values, row.columns, row.starts, keep=False)
         code = int(memory.one_likeliest[0]) if label is None else self._labels.code(label)
         if code < 0:

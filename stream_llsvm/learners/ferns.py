@@ -17,9 +17,11 @@ class FernsClassifier(LocalClassifier):
     A fern asks the same few questions of every record, is this feature above that threshold?, and
     the answers choose one of its cells. The weights of all ferns' cells are learned together, by
     one step per record, as those of a linear machine over a very sparse code. The ferns are drawn
-    at the 50th record; from then on, every 64 records the least useful of those older than 1,000
-    records is drawn anew. Three step sizes stand side by side, each with its raw and its averaged
-    weights, and the mixer finds out which to believe.
+    at the 50th record, each question as the best of ten by the labels of the records so far; from
+    then on, every 64 records the least useful of those older than 1,000 records, or than half of a
+    young stream, is drawn anew.
+    Three step sizes stand side by side, each with its raw and its averaged weights, and the mixer
+    finds out which to believe.
 
     Parameters
     ----------

@@ -7,11 +7,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from stream_llsvm.learners.pipeline import PICKLED, PIPELINE, learner_in, pipeline_of
-from stream_llsvm.learners.registry import LEARNERS, learner
+from stream_llsvm.learners.registry import CLASSIFIERS, KEYED, LEARNERS, learner
 from stream_llsvm.model.file import ModelFileError, read
 from stream_llsvm.transformers.restored import Functions
 
-_PARTS = {"class": str, "params": dict, "features": tuple, "labels": tuple, "width": int}
+_PARTS = {
+    "class": str,
+    "params": dict,
+    "features": tuple,
+    "labels": tuple,
+    "width": int,
+    "local_width": int,
+}
 
 
 def load_model(
@@ -65,6 +72,8 @@ def from_payload(
             found = type(learner_in(model)).__name__
             raise ModelFileError(f"the file holds a {found}, which predicts nothing")
         return model
+    if payload.get("class") == KEYED:
+        return _keyed(payload)
     for part, expected in _PARTS.items():
         if type(payload.get(part)) is not expected:
             raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")
@@ -86,3 +95,22 @@ def from_payload(
     except (LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"the file's contents do not fit together: {error}") from None
     return model
+
+
+def _keyed(payload: Mapping[str, Any]) -> Any:
+    """Make a model for each key, and the global model in it, of what a file has."""
+    from stream_llsvm.learners.keyed import KeyedClassifier
+
+    inner: Any = payload.get("model")
+    if not isinstance(inner, dict) or inner.get("class") not in CLASSIFIERS:
+        raise ModelFileError("the file's global model is missing or wrong")
+    try:
+        made = KeyedClassifier(
+            from_payload(inner), payload["key"], payload["max_keys"], payload["most_features"]
+        )
+        made._restore(payload["bank"])
+    except ModelFileError:
+        raise
+    except (LookupError, AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"what the file says of keys does not fit: {error}") from None
+    return made

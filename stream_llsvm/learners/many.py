@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from stream_llsvm.learners.answers import AnswersMany, decoded
 from stream_llsvm.learners.weights import checked_weights
 from stream_llsvm.model.growth import GrowingModel
+from stream_llsvm.model.rows import Rows
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.model.warm_start import History, Order, warm_start
 from stream_llsvm.options import whole
@@ -23,6 +24,8 @@ from stream_llsvm.records.sparse import SparseRows
 
 #: Numbers that are encoded at once: 2 MB, which are still in cache when the kernel reads them.
 _BLOCK_FLOATS = 2**18
+#: Corrects answers in place: of rows that begin at one of the batch, as the kernel had them.
+Correct = Callable[[int, Rows], None]
 
 
 class ManyRecords(GrowingModel, AnswersMany):
@@ -87,6 +90,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         keep: bool = True,
         shares: list[NDArray[np.float64]] | None = None,
         texts: Texts | None = None,
+        correct: Correct | None = None,
     ) -> NDArray[np.int64]:
         """Return the codes predicted; fills ``sure``: (2, n), of the prediction, of the truth.
 
@@ -95,7 +99,8 @@ class ManyRecords(GrowingModel, AnswersMany):
         ``shares``, if given, gets the probabilities of all classes that were known at each row:
         matrices whose rows are those of the batch, in order. ``known`` are the codes of the labels,
         if all are known and count. Unless ``keep`` is false, the predictions of rows that count
-        nothing wait for their labels. ``texts`` are those of the names, by codes.
+        nothing wait for their labels. ``texts`` are those of the names, by codes. ``correct`` has
+        the last word on answers.
         """
         n = len(matrix)
         likeliest = np.full(n, -1, dtype=np.int64)
@@ -118,7 +123,7 @@ class ManyRecords(GrowingModel, AnswersMany):
                     firsts.add(i)
         arriving = self._features.arriving(names, matrix, texts, importance > 0)
         if arriving or firsts:
-            self._refuse_if_too_large(arriving, firsts)
+            self._refuse_if_too_large(arriving, firsts, _named_in(names, matrix))
         cuts = sorted({*_blocks(matrix), *firsts, *arriving, n})
         waiting: list[Hashable] = []
         for begin, end in itertools.pairwise(cuts):
@@ -131,7 +136,11 @@ class ManyRecords(GrowingModel, AnswersMany):
                 continue
             if brings:
                 # The row is predicted without knowing of the class or the features it brings.
-                first_proba, first = self._proba_of(names, matrix[begin : begin + 1], keep=False)
+                one = matrix[begin : begin + 1]
+                first_proba, first = raw = self._proba_of(names, one, keep=False)
+                if correct is not None:
+                    own = _behind(correct, begin)
+                    first_proba, first = self._proba_of(names, one, keep=False, correct=own)
                 self._make_room(waiting, brought)
                 waiting = []
             rows = self._features.encode_many(names, matrix[begin:end])
@@ -143,10 +152,13 @@ class ManyRecords(GrowingModel, AnswersMany):
                 *rows, codes[part], importance[part], likeliest[part], proba, self._threads,
                 keep=keep,
             )  # fmt: skip
+            if correct is not None:
+                if brings:
+                    _put_first(proba, likeliest[part], *raw)
+                weights = importance[part]
+                correct(begin, Rows(*rows, codes[part], weights, proba, likeliest[part]))
             if brings:
-                likeliest[begin] = first[0]
-                proba[0] = 0
-                proba[0, : first_proba.shape[1]] = first_proba[0]
+                _put_first(proba, likeliest[part], first_proba, first)
             if shares is not None:
                 shares += [first_proba, proba[1:]] if brings else [proba]
             if sure is not None:
@@ -155,26 +167,37 @@ class ManyRecords(GrowingModel, AnswersMany):
                 sure[1, part] = np.where(truth[part] >= 0, proba[each, truth[part]], 0.0)
         return likeliest
 
-    def _refuse_if_too_large(self, arriving: dict[int, list[Hashable]], firsts: set[int]) -> None:
+    def _refuse_if_too_large(
+        self,
+        arriving: dict[int, list[Hashable]],
+        firsts: set[int],
+        named: dict[Hashable, float],
+    ) -> None:
         """Raise ValueError if a class on the way would not fit, before anything is learned."""
         width = 0 if self._state is None else self._state.width
         features, classes = len(self._features), len(self._labels)
         names_come = self._features.has_derived
+        needed = features + sum(map(len, arriving.values()))
+        local = self._local_for(needed, sum(named.values()))
         for row in sorted({*arriving, *firsts}):
             features += len(arriving.get(row, ()))
             names_come |= is_derived(arriving.get(row, ()))
             classes += row in firsts
             if classes > 0:  # a model begins with its first class
-                width = self._width_for(width, features, classes, names_come=names_come)
+                width = self._width_for(
+                    width, features, classes, names_come=names_come, local=local
+                )
                 features = min(features, width)
 
     def warm_start(self, X: Any, y: Any, epochs: int = 10, w: Any = 1.0) -> None:
         """Learn from history first, then go live.
 
         A model that has no anchors yet gets them by k-means; then come several passes over the
-        records, each in a fresh random order, SAPL Algorithm 1, in steps that shrink. Some records
-        (a tenth, at most 2,000) are held out of the first third of the passes: on them the mixer
-        finds out which experts to trust with records they have not seen.
+        records, each in a fresh random order, SAPL Algorithm 1, in steps that shrink. Before that,
+        three models each take a third of so many passes over two thirds of the records, and the
+        mixer is fitted to what their experts say of the others: which to trust with records that
+        they have not seen. A memory of records reaches over all of history, at most 20,000, and
+        shrinks back to its usual window as the model lives.
 
         Parameters
         ----------
@@ -212,8 +235,10 @@ class ManyRecords(GrowingModel, AnswersMany):
             return
         if importance is None:
             importance = np.ones(len(matrix))
-        self._make_room(self._features.unknown_in(names, matrix, texts), labels)
+        unknown = self._features.unknown_in(names, matrix, texts)
+        self._make_room(unknown, labels, _named_in(names, matrix))
         assert self._state is not None
+        self._make_history_room(len(matrix))
         codes = self._labels.codes(labels)
         history = History(self._features, names, matrix, codes, importance)
         warm_start(self._state, history, epochs, np.random.default_rng(self.seed), optimum)
@@ -232,7 +257,12 @@ class ManyRecords(GrowingModel, AnswersMany):
         return self._proba_of(names, matrix)
 
     def _proba_of(
-        self, names: Sequence[Hashable], matrix: Matrix, *, keep: bool = True
+        self,
+        names: Sequence[Hashable],
+        matrix: Matrix,
+        *,
+        keep: bool = True,
+        correct: Correct | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         n = len(matrix)
         proba = np.zeros((n, len(self._labels)))
@@ -252,7 +282,36 @@ class ManyRecords(GrowingModel, AnswersMany):
                     *rows, unlabelled[part], None, likeliest[part], proba[part], self._threads,
                     keep=keep and not self._features.ignored,
                 )  # fmt: skip
+                if correct is not None:
+                    weights = np.ones(end - begin)
+                    told = proba[part], likeliest[part]
+                    correct(begin, Rows(*rows, unlabelled[part], weights, *told))
         return proba, likeliest
+
+
+def _behind(correct: Correct, begin: int) -> Correct:
+    """Return what corrects rows that stand behind so many others."""
+    return lambda first, rows: correct(begin + first, rows)
+
+
+def _put_first(
+    proba: NDArray[np.float64],
+    likeliest: NDArray[np.int64],
+    first_proba: NDArray[np.float64],
+    first: NDArray[np.int64],
+) -> None:
+    """Let the first row be answered so, maybe with fewer classes than there are by now."""
+    likeliest[0] = first[0]
+    proba[0] = 0
+    proba[0, : first_proba.shape[1]] = first_proba[0]
+
+
+def _named_in(names: Sequence[Hashable], matrix: Matrix) -> dict[Hashable, float]:
+    """Return which share of sparse rows names each feature; nothing of dense ones."""
+    if not isinstance(matrix, SparseRows) or len(matrix) == 0:
+        return {}
+    columns, counts = np.unique(matrix.columns, return_counts=True)
+    return {names[c]: n / len(matrix) for c, n in zip(columns, counts.tolist(), strict=True)}
 
 
 def _blocks(matrix: Matrix) -> range:

@@ -68,7 +68,8 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
         if weight == 0:
             return
         if self._features.ignored or state is None:
-            state = self._know(x)
+            lacking = self._features.lacking_of_last(x)
+            state = self._know(x if lacking is None else lacking)
             row = self._features.encode(x)
         state.answer_one(row, target, weight)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.model.file import ModelFileError, write
 from stream_llsvm.transformers.natives import UnfitError
@@ -40,6 +41,19 @@ def learner_in(model: Any) -> Any:
 
     """
     return model[len(model) - 1] if is_pipeline(model) and len(model) > 0 else model
+
+
+def shared_in(model: Any) -> Any:
+    """Return the learner that is for all records: of a model for each key the global one.
+
+    Parameters
+    ----------
+    model
+        A pipeline, or any learner.
+
+    """
+    learner = learner_in(model)
+    return learner.model if isinstance(learner, KeyedClassifier) else learner
 
 
 def knows_missing(model: Any) -> bool:
@@ -72,11 +86,13 @@ def functions_in(model: Any) -> list[Callable[..., Any]]:
 
 def is_own(model: object) -> bool:
     """Whether a model is one of this package's, and no pipeline around one."""
-    return isinstance(model, LocalClassifier | NumberLearner)
+    return isinstance(model, LocalClassifier | NumberLearner | KeyedClassifier)
 
 
-def payload_of(model: Any, *, trust_pickle: bool = False) -> dict[str, Any]:
+def payload_of(model: Any, *, trust_pickle: bool = False, rows: bool = True) -> dict[str, Any]:
     """Return a model as plain values that `load_model` reads; nothing in it changes any more.
+
+    Unless ``rows`` is said, those of the keys of a model for each key are left out.
 
     Raises
     ------
@@ -85,7 +101,8 @@ def payload_of(model: Any, *, trust_pickle: bool = False) -> dict[str, Any]:
 
     """
     if is_own(model):
-        payload: dict[str, Any] = model._payload()
+        keyed = isinstance(model, KeyedClassifier)
+        payload: dict[str, Any] = model._payload(rows=rows) if keyed else model._payload()
         return payload
     writer, said = Writer(trust_pickle=trust_pickle), {"version": __version__}
     if not is_pipeline(model) or not is_own(learner_in(model)):
@@ -104,7 +121,7 @@ def payload_of(model: Any, *, trust_pickle: bool = False) -> dict[str, Any]:
         except UnfitError as error:
             more = "" if trust_pickle else f"; {_HOW}"
             raise UnfitError(f"the step {name} of the pipeline: {error}{more}") from None
-    learner = payload_of(model.steps[last])
+    learner = payload_of(model.steps[last], rows=rows)
     return said | {"class": PIPELINE, "steps": steps, "last": last, "model": learner}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 #: Where each class stands in this folder.
 CLASSIFIERS = {
     "AdditiveSVMClassifier": "additive",
+    "BoostedTreesClassifier": "boosted_trees",
     "BudgetedPegasosClassifier": "budgeted",
     "CSVMClassifier": "clustered",
     "CommitteeClassifier": "committee",
@@ -19,8 +20,10 @@ CLASSIFIERS = {
     "FernsClassifier": "ferns",
     "L3SVMClassifier": "l3_svm",
     "LCCClassifier": "lcc",
+    "LDKLClassifier": "ldkl",
     "LLSVMClassifier": "llsvm",
     "LocalSVMClassifier": "local_svm",
+    "ML3Classifier": "ml3",
     "MemoryClassifier": "neighbours",
     "PegasosClassifier": "pegasos",
     "SAPLClassifier": "sapl",
@@ -30,6 +33,8 @@ REGRESSORS = {
     "PegasosRegressor": "pegasos_regressor",
 }
 LEARNERS = CLASSIFIERS | REGRESSORS
+#: What is made of a classifier: a model for each key.
+KEYED = "KeyedClassifier"
 
 
 def learner(name: str) -> type[Any]:

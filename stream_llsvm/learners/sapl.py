@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from stream_llsvm.learners.anchored import AnchorClassifier
+from stream_llsvm.members.base import Member
+from stream_llsvm.members.words.member import Words
+
+#: Rows for words of texts: as a whole model it is small.
+_CELLS = 2**14
 
 
 class SAPLClassifier(AnchorClassifier):
@@ -12,6 +19,9 @@ class SAPLClassifier(AnchorClassifier):
     Learning it is one gradient step on those machines, SAPL(17), SAPL(18), and on where their
     anchors are, SAPL(16), shared by all classes, SAPL(21): all three descend one objective,
     SAPL(12). Every record costs the same, for ever.
+
+    Where records name few of many features, as texts do, a member `words` works beside the anchors,
+    unless there is a ``feature_map`` or a step size of the user's own. docs/committee.md has it.
     {parameters}
 
     References
@@ -28,3 +38,11 @@ class SAPLClassifier(AnchorClassifier):
     Accuracy: 89...%
 
     """
+
+    def _members(self) -> Sequence[Member]:
+        anchors = super()._members()
+        return (
+            (*anchors, Words(n_cells=_CELLS))
+            if self.step_size == "auto" and not self.feature_map
+            else anchors
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import CRAMMER_SINGER
 from stream_llsvm.kernels.plan import NO_METRIC
-from stream_llsvm.members.pooling import Part
+from stream_llsvm.members.pooling import Parted
 
 #: A member's sections by name, and a shape of a model: (width, columns).
 Views = Mapping[str, NDArray[Any]]
@@ -61,12 +61,27 @@ class Member(ABC):
     answers_together = False
     #: Whether its kernel passes over what is zero in wide dense rows (``kernels/pieces.py``).
     reads_pieces = False
+    #: About how many nanoseconds a multiply-add takes, and a record beside that: long where each is
+    #: fetched from another place. Who is dear must be worth more, or rests.
+    pace, start = 0.1, 150
     #: Whether it leaves the learned metric for others, or reads it.
     metric = NO_METRIC
     #: Whether its own account of a score says what features add, so that nobody need ask it again.
     accounts = False
+    #: How much the mixer trusts each of its experts at first, times the number of all experts.
+    first_trust = 4.0
+    #: Whether it may be laid out for a model's first columns only, and whether it learns from all
+    #: columns of wide sparse rows, so that those may: where records name few of many features and
+    #: a member sees all, those that are capped see the features that came first (``room.py``).
+    capped = sees_all = False
     #: Whether the others are trusted as if it were not there.
     comes_on_top = False
+    #: Whether it says nothing of most streams: the mixer is paced as if it were not there.
+    seldom_speaks = False
+    #: Records of history for which it has more room than usual.
+    history_room = 0
+    #: In how many of the last passes over history it learns, if not in all.
+    passes = 1_000_000
 
     @property
     @abstractmethod
@@ -76,6 +91,11 @@ class Member(ABC):
     @abstractmethod
     def cost(self, width: int, columns: int) -> int:
         """Return the multiply-adds per record."""
+
+    def price(self, width: int, columns: int) -> int:
+        """Return about how many nanoseconds a record takes; of 0 it never rests."""
+        cost = self.cost(width, columns)
+        return int(self.start + self.pace * cost) if cost > 0 else 0
 
     @abstractmethod
     def experts(self, width: int, columns: int) -> int:
@@ -116,6 +136,14 @@ class Member(ABC):
 
     def introduce(self, views: Views, first: int, hashes: NDArray[np.int64]) -> None:
         """Know which fields the columns from ``first`` on are of; 0 for one that is derived."""
+
+    def with_history_room(self, records: int) -> Member:
+        """Return this member with room for so many records of history, if it remembers any."""
+        return self
+
+    def settled(self, views: Views) -> bool:
+        """Whether it needs no more room than usual (again)."""
+        return True
 
     def place(
         self, views: Views, sample: Callable[[], NDArray[np.float32]], rng: np.random.Generator
@@ -169,13 +197,16 @@ class Member(ABC):
         """Return how much each feature counts, if the member learns that."""
         return None
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
-        """Fill ``out`` with one state of several models'.
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
+        """Fill ``out`` with one state of several models'; it holds the first state of this shape.
 
         Raises
         ------
+        NoMeanError
+            If what they have learned has nothing in common that could be averaged: then the newest
+            model's is taken, by a call with this one alone.
         ValueError
-            If the models have nothing in common that could be averaged.
+            If members of this kind can never be merged.
 
         """
         raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,11 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.cells import SEEN, STEPS
 from stream_llsvm.members.base import Shape, Stepping, Views
-from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.pooling import Parted, Shares, mean_of
+
+#: Where several models have stepped on the weights of a cell since they parted, it goes farther
+#: than their mean by the square root of how many.
+RAW_POWER = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +22,8 @@ class Cells(Stepping):
     """A linear machine over a table of cells, and a bias."""
 
     average_floor: float = 0.003
+
+    capped = True
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         rungs = len(self.rungs(width, columns))
@@ -60,12 +65,15 @@ class Cells(Stepping):
         raw = np.moveaxis(views["weights"], -3, 0)[0].ravel(), views["bias"][0].ravel()
         return sum(float(np.dot(part, part)) for part in raw)
 
-    def merge_bias(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> NDArray[Any]:
-        """Merge what all have: counts and the bias. Returns the models' shares."""
-        seen = [float(part.views["running"][SEEN]) for part in parts]
-        shares = by_weight(parts, seen)
-        plain = by_weight(parts)
-        out["running"][:] = mean_of(plain, [part.views["running"] for part in parts])
-        out["running"][SEEN] = np.round(out["running"][SEEN])
-        out["bias"][:] = mean_of(shares, [part.views["bias"] for part in parts])
-        return plain
+    def merge_bias(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
+        """Merge what all have: counts and the bias."""
+        out["running"][:] = models.counted("running")
+        seen = np.stack(models.each("running", SEEN))
+        shares = self.shares_of_cells(models, seen)
+        bias = models.each("bias")
+        out["bias"][0] = mean_of(shares.raw, [own[0] for own in bias])
+        out["bias"][1:] = mean_of(shares.means, [own[1:] for own in bias])
+
+    def shares_of_cells(self, models: Parted, mass: NDArray[Any]) -> Shares:
+        """Return how far each model's cells count, by how often each has touched them."""
+        return models.by_rows(mass, RAW_POWER, self.average_floor)

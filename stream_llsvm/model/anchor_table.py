@@ -47,7 +47,10 @@ def positions_of(
     memory: ModelState, member: int, which: NDArray[np.int64], columns: NDArray[np.int64]
 ) -> Array:
     """Return where anchors are in some of the features, in the user's units."""
-    scaled = memory.members[member].positions(memory.views(1 + member), which, columns)
+    seen = columns < memory.shapes[1 + member][0]
+    scaled = np.zeros((len(which), len(columns)))  # what it does not see is as usual
+    own = memory.members[member].positions(memory.views(1 + member), which, columns[seen])
+    scaled[:, seen] = own
     centre, scale = units(memory, memory.width)
     return np.asarray(centre[columns] + scale[columns] * scaled)
 
@@ -57,7 +60,8 @@ def table_of(
 ) -> AnchorTable:
     """Return what the member's anchors of these numbers say, with so many features of each."""
     strength = _own_strength(memory, member)
-    rows = max(1, _BLOCK // max(1, memory.width * memory.shape[1]))
+    width, columns = memory.shapes[1 + member]
+    rows = max(1, _BLOCK // max(1, width * columns))
     blocks = [which[i : i + rows] for i in range(0, len(which), rows)] or [which]
     parts = [_rows(memory, member, block, strength, n_features, most) for block in blocks]
     return AnchorTable(*(np.concatenate(each) for each in zip(*parts, strict=True)))
@@ -73,12 +77,13 @@ def _rows(
 ) -> tuple[Array, NDArray[np.int64], Array]:
     one, views = memory.members[member], memory.views(1 + member)
     weights, biases = one.blended(views, which, strength)
-    places = one.positions(views, which, np.arange(memory.width))
+    width = memory.shapes[1 + member][0]
+    places = one.positions(views, which, np.arange(width))
     heights = np.matmul(weights, places.astype(np.float32)[:, :, None])[:, :, 0] + biases
     scores = _by_class(memory, heights)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     own = _of_class(weights[..., :n_features], scores.argmax(axis=1), memory.n_classes)
-    columns, slopes = _largest(own, min(most, n_features))
+    columns, slopes = _largest(own, min(most, n_features, width))
     return shares / shares.sum(axis=1, keepdims=True), columns, slopes
 
 

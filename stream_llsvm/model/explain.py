@@ -200,17 +200,19 @@ def explain_last(memory: ModelState, code: int, z: Array) -> Taken:
         by_member[member.name] = by_member.get(member.name, 0.0) + part
         if model["members"][AWAKE, i] == 0:
             continue  # it was not asked
-        parts = member.parts(memory.views(1 + i), z)
+        seen = memory.shapes[1 + i][0]
+        parts = member.parts(memory.views(1 + i), z[:seen])
         if parts is None:
             voted += part
             continue
-        added = mixed(memory, parts.of_features, strength[own])[code]
+        added = np.zeros(len(z))
+        added[:seen] = mixed(memory, parts.of_features, strength[own])[code]
         if member.accounts:
             held += added
             usual += float(mixed(memory, parts.rest, strength[own])[code])
         else:
             linear += added
-        slopes += mixed(memory, parts.slopes, strength[own])[code]
+        slopes[:seen] += mixed(memory, parts.slopes, strength[own])[code]
     return Taken(float(trust @ normal), voted, linear, held, usual, slopes, by_member)
 
 
@@ -271,7 +273,7 @@ def mixture_of(memory: ModelState) -> list[MemberReport]:
             log_loss=float(facts[OWN_LOSS, i]),
             accuracy=float(facts[OWN_ACCURACY, i]),
             worth=float(facts[WORTH, i]),
-            experts=tuple(member.expert_names(*memory.shape)),
+            experts=tuple(member.expert_names(*memory.shapes[1 + i])),
         )
         for i, member in enumerate(memory.members)
     ]
@@ -285,7 +287,8 @@ def relevance_of(memory: ModelState, names: tuple[Any, ...]) -> dict[Any, float]
     for i, member in enumerate(memory.members):
         relevance = member.relevance(memory.views(1 + i))
         if relevance is not None and names:
-            own = relevance[: len(names)]
+            own = np.zeros(len(names))
+            own[: len(relevance)] = relevance[: len(names)]
             fields = list(map(field_of, names))
             derived = {field_of(name) for name in names if is_derived([name])}
             # The own column of such a field says nothing, unless it had numbers, too.
@@ -312,7 +315,8 @@ def anchors_of(
     memory: ModelState, names: tuple[Any, ...], labels: tuple[Any, ...], which: int
 ) -> list[Anchor]:
     """List the anchors of the member of this number, in the user's units."""
-    model, n = memory.views(0), len(names)
+    model, n = memory.views(0), min(len(names), memory.shapes[1 + which][0])
+    names = names[:n]  # of a capped member those that it sees
     own = memory.experts_of(which)
     trust = (memory.trust / rms_of(model["mixer"]))[own]
     strength = np.repeat(trust[:, None], memory.n_classes, axis=1)

@@ -54,9 +54,10 @@ class KnowsFeatures:
         space = self._features
         if self._has_warned or _silent.get() or len(space) == 0:
             return
-        if isinstance(names, Mapping):
+        lacking = space.lacking_of_last(names) if isinstance(names, Mapping) else None
+        if lacking is None and isinstance(names, Mapping):
             names = list(flat(names))
-        strangers = space.strangers(names)
+        strangers = space.strangers(names) if lacking is None else lacking
         known = len(names) - len(strangers)
         if known == 0:
             told = "a record names none of the features that the model knows"

@@ -91,13 +91,18 @@ def loads(data: bytes) -> dict[str, object]:
         raise ModelFileError(f"malformed: {error}") from error
 
 
-def write(path: str | os.PathLike[str], payload: Mapping[str, object]) -> None:
+def write(
+    path: str | os.PathLike[str],
+    payload: Mapping[str, object],
+    *,
+    via: str | os.PathLike[str] | None = None,
+) -> None:
     """Write a model file, whole or not at all.
 
-    The bytes go to a temporary file in the same folder, which then takes the
-    place of `path`. Whatever happens, even a power cut, `path` holds the old
-    file or the new one. Only a process killed on the way can leave the
-    temporary file (``.model-*.tmp``) behind.
+    The bytes go to a temporary file, which then takes the place of `path`.
+    Whatever happens, even a power cut, `path` holds the old file or the new one.
+    Only a process killed on the way can leave the temporary file
+    (``.model-*.tmp``) behind.
 
     Parameters
     ----------
@@ -105,11 +110,14 @@ def write(path: str | os.PathLike[str], payload: Mapping[str, object]) -> None:
         Where to write; an existing file is replaced.
     payload
         Names and values, as for `dumps`.
+    via
+        The folder of the temporary file, on the same disk; that of `path` if
+        not given.
     """
     data = dumps(payload)
     target = os.path.realpath(path)  # through a link, so that the link stays one
     folder = os.path.dirname(target)
-    temporary = os.path.join(folder, f".model-{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(via or folder, f".model-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:
             file.write(data)

@@ -5,18 +5,20 @@ from __future__ import annotations
 import abc
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from stream_llsvm.kernels.run import USUALLY_NAMED
 from stream_llsvm.members.base import Member
 from stream_llsvm.model.file import ModelFileError, write
 from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.pages import PAGE, fill, fit, pages_of
-from stream_llsvm.model.room import BoundedModel
+from stream_llsvm.model.room import CAP, BoundedModel, local_width, roomy
 from stream_llsvm.model.state import UNBOUNDED, ModelState
 from stream_llsvm.options import flag, whole
-from stream_llsvm.records.columns import is_derived
+from stream_llsvm.records.columns import hashes_of, is_derived
 from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.labels import LabelSpace
 from stream_llsvm.records.rows import Row
@@ -45,6 +47,10 @@ class GrowingModel(BoundedModel):
     @abc.abstractmethod
     def _members(self) -> Sequence[Member]:
         """Return what the classifier is made of."""
+
+    def _rests_among_names(self, member: Member) -> bool:
+        """Whether a member rests from where records are found to name few of many features."""
+        return False
 
     @property
     def _budget(self) -> int:
@@ -104,9 +110,16 @@ class GrowingModel(BoundedModel):
         """The names of the features seen so far."""
         return self._features.fields
 
-    def _make_room(self, names: Iterable[Hashable], labels: Iterable[Hashable]) -> None:
+    def _make_room(
+        self,
+        names: Iterable[Hashable],
+        labels: Iterable[Hashable],
+        named: Mapping[Hashable, float] = MappingProxyType({}),
+    ) -> None:
         """Know these labels, and a record's features or these columns.
 
+        A model that begins with sparse history is told which share of the records names each
+        feature: where members see the first ones only, those that are named most come first.
         Raises before anything has changed.
         """
         features = self._features.unknown(names)
@@ -115,38 +128,106 @@ class GrowingModel(BoundedModel):
             classes = LabelSpace(classes.labels)
             for label in labels:
                 classes.add(label)
-        known, held = len(self._features), 0 if self._state is None else self._state.width
-        names_come = self._features.has_derived or is_derived(features)
-        width = self._width_for(held, known + len(features), len(classes), names_come=names_come)
+        before, known = self._state, len(self._features)
+        held = 0 if before is None else before.width
+        local = None if before is None or not before.is_capped else before.local_width
+        if classes is not self._labels or known + len(features) > held:
+            names_come = self._features.has_derived or is_derived(features)
+            needed = known + len(features)
+            local = self._local_for(needed, sum(named.values()), names_come=names_come)
+            width = self._width_for(held, needed, len(classes), names_come=names_come, local=local)
+        else:  # there is room: most records of a text bring a name
+            width = held
+        if before is None and local is not None:
+            features.sort(key=lambda name: -named.get(name, 0.0))
         features = self._leave_out(features, width - known)
-        before = self._state
         if before is None:
-            self._state = self._laid_out(width, len(classes))
+            self._state = self._laid_out(width, len(classes), local)
             self._state.begin()
         elif width > held or len(classes) > before.n_classes:
-            self._state = self._laid_out(width, len(classes))
+            history = 0 if before.settled() else before.history_room
+            self._state = self._laid_out(width, len(classes), local, history)
             before.carry_to(self._state)
         assert self._state is not None
+        if self._state.is_capped and (before is None or not before.is_capped):
+            self._state.let_rest(map(self._rests_among_names, self._state.members))
         self._features.append(features)
         if features:
-            self._state.introduce(known, self._features.field_hashes(known))
+            asks = self._state.asks_for_fields
+            hashes = hashes_of(features) if asks else np.zeros(len(features), dtype=np.int64)
+            self._state.introduce(known, hashes)
         if self._features.has_derived and (is_derived(features) or self._state is not before):
             self._state.share_out(self._features.shares())
         self._labels = classes
 
-    def _laid_out(self, width: int, n_classes: int) -> ModelState:
-        """Return a state of that size; nothing is allocated yet."""
+    def _local_for(
+        self, needed: int, named: float = 0.0, *, names_come: bool = False
+    ) -> int | None:
+        """Return how many columns capped members see if the model knows so many; None: all."""
+        before, held = self._state, 0
+        if before is not None:
+            if before.is_capped:
+                return before.local_width
+            held = before.width
+            named = float(before.views(0)["counters"][USUALLY_NAMED]) or named
+        members = self._members() if before is None else before.members
+        width = roomy(held, needed, names_come=names_come)
+        sees_all = any(member.sees_all for member in members)
+        return local_width(held, width, named) if sees_all and width > held else None
+
+    def _laid_out(
+        self, width: int, n_classes: int, local: int | None = None, history: int = 0
+    ) -> ModelState:
+        """Return a state of that size; nothing is allocated yet.
+
+        Capped members see ``local`` columns of it (all, if that is None), and what remembers
+        records has room for so many of history.
+        """
         return self._state_of(
-            self._members(),
+            [member.with_history_room(history) for member in self._members()]
+            if history
+            else self._members(),
             width,
             n_classes,
             standardize=self.standardize,
             budget=self._budget,
+            local_width=local,
         )
 
-    def _bytes(self, width: int, scores: int) -> int:
+    def _bytes(self, width: int, scores: int, local: int | None = None) -> int:
         # A second class comes to every model: names shall not have taken its room.
-        return self._laid_out(width, max(2, scores)).n_bytes
+        return self._laid_out(width, max(2, scores), local).n_bytes
+
+    def _make_history_room(self, records: int) -> None:
+        """Make room for what remembers records to remember so many of history, if they fit."""
+        state = self._state
+        assert state is not None
+        history = max(records, 0 if state.settled() else state.history_room)
+        local = state.local_width if state.is_capped else None
+        larger = self._laid_out(state.width, state.n_classes, local, history)
+        while larger.n_bytes > self.max_mb * 2**20 and history > 1:
+            history //= 2
+            larger = self._laid_out(state.width, state.n_classes, local, history)
+        if larger.n_words > state.n_words:
+            self._move_to(larger)
+
+    def _give_back(self) -> None:
+        """Give back the room that history took, once nothing needs it any more."""
+        state = self._state
+        if state is None or state.history_room == 0 or not state.settled():
+            return
+        # Of a smaller model fewer predictions may wait.
+        if len(state.foretold().entries) == 0:
+            local = state.local_width if state.is_capped else None
+            self._move_to(self._laid_out(state.width, state.n_classes, local))
+
+    def _move_to(self, state: ModelState) -> None:
+        """Carry the model over to a state that knows the same features and classes."""
+        assert self._state is not None
+        self._state.carry_to(state)
+        self._state = state
+        if self._features.has_derived:
+            state.share_out(self._features.shares())
 
     def _run_one(
         self, memory: ModelState, row: Row, code: int = -1, importance: float = 1.0
@@ -169,6 +250,7 @@ class GrowingModel(BoundedModel):
 
     def _payload(self) -> dict[str, object]:
         """Return what a file holds; nothing in it changes any more."""
+        self._give_back()
         memory = self._state
         state, pages = (None, None) if memory is None else pages_of(memory.state)
         return {
@@ -178,6 +260,8 @@ class GrowingModel(BoundedModel):
             "features": self._features.saved,
             "labels": self._labels.labels,
             "width": 0 if memory is None else memory.width,
+            "local_width": 0 if memory is None else memory.local_width,
+            "history_room": 0 if memory is None else memory.history_room,
             "state": state,
             "pages": pages,
             "foretold": None if memory is None else memory.foretold()._asdict(),
@@ -195,7 +279,13 @@ class GrowingModel(BoundedModel):
             width = payload["width"]
             if not len(features) <= width <= 2 * len(features) + _MOST_ROOM:
                 raise ModelFileError("the model file's width does not fit its features")
-            memory = self._laid_out(width, len(labels))
+            local = payload["local_width"]
+            if not min(width, CAP) <= local <= width:
+                raise ModelFileError("the model file's local width does not fit its width")
+            history = payload.get("history_room", 0)
+            if type(history) is not int or history < 0:
+                raise ModelFileError("the model file's room for history is no number of records")
+            memory = self._laid_out(width, len(labels), local, history)
             pages = payload.get("pages")
             if pages is None:  # as older versions wrote it, and whole
                 pages = np.packbits(np.ones(-(-memory.n_words // PAGE), dtype=np.bool_))

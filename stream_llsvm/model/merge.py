@@ -2,194 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_llsvm.kernels import calibration
-from stream_llsvm.kernels.levels import RUN, RUN_MEAN, RUN_VARIANCE
+from stream_llsvm.kernels.join import OVER, SHARE
 from stream_llsvm.kernels.mixer import AWAKE, JUDGED, SINCE
-from stream_llsvm.kernels.run import MIXED, SEEN, SharedState
-from stream_llsvm.kernels.scaling import (
-    BORN,
-    CENTRE,
-    COUNT,
-    INVERSE,
-    MEAN,
-    NAMED,
-    VARIANCE,
+from stream_llsvm.kernels.pending import DIGEST, place_of
+from stream_llsvm.kernels.pending import SINCE as FORETOLD_SINCE
+from stream_llsvm.kernels.run import MIXED, SEEN, TAUGHT, USUALLY_NAMED, WAITING
+from stream_llsvm.kernels.sleep import FOLLOWED
+from stream_llsvm.members.base import Views
+from stream_llsvm.members.pooling import (
+    Array,
+    NoMeanError,
+    Part,
+    Parted,
+    Rescale,
+    mean_of,
+    shares_of,
 )
-from stream_llsvm.kernels.sections import sections_of
-from stream_llsvm.members.pooling import Array, Part, Rescale, by_weight, mean_of, shares_of
+from stream_llsvm.model.foretold import Foretold
+from stream_llsvm.model.pool_scales import pooled, rescaling
 from stream_llsvm.model.state import ModelState
-from stream_llsvm.records.features import FeatureSpace
 
 
-def merged(memories: Sequence[ModelState], weights: Sequence[float]) -> ModelState:
+class Merged(NamedTuple):
+    """A merged state, and the members of which the newest model's was taken instead of a mean."""
+
+    state: ModelState
+    taken: list[str]
+
+
+def merged(
+    memories: Sequence[ModelState],
+    weights: Sequence[float],
+    base: ModelState | None = None,
+) -> Merged:
     """Return one state of several, of the same members, features and classes in one order.
+
+    Parameters
+    ----------
+    memories
+        The states; none is changed.
+    weights
+        How much each counts.
+    base
+        What all of them were when they parted, if it is known.
 
     Raises
     ------
     ValueError
-        If the models have nothing in common that could be averaged.
+        If the models have a member that cannot be merged at all.
 
     """
     # In an order of their own, so that sums are the same to the bit in whatever order they come.
-    order = sorted(range(len(memories)), key=lambda k: (memories[k].state.tobytes(), weights[k]))
-    memories = [memories[k] for k in order]
+    order = sorted(range(len(memories)), key=lambda k: _rank(memories[k], weights[k]))
     share = shares_of(np.array([weights[k] for k in order], dtype=np.float64))
-    first = memories[0]
-    new = first.grown(first.width, first.n_classes)
+    share = share if base is None else np.concatenate([[0.0], share])
+    all_of_them = [*([] if base is None else [base]), *(memories[k] for k in order)]
+    first = all_of_them[-1]
+    new = first.like()
     new.begin()
-    views = [memory.views(0) for memory in memories]
-    out = new.views(0)
-    seen = [float(own["counters"][SEEN]) for own in views]
-    statistics = [own["statistics"] for own in views]
-    out["statistics"][:] = pooled(statistics, seen, share)
-    scales = [rescaling(s, out["statistics"], standardize=first.standardize) for s in statistics]
-    _merge_mixer(views, share, out)
-    units = new.pool_units(memories, share)
+    views = [memory.views(0) for memory in all_of_them]
+    own = new.views(0)
+    since = base is not None
+    seen = [float(each["counters"][SEEN]) for each in views]
+    statistics = [each["statistics"] for each in views]
+    own["statistics"][:] = pooled(statistics, seen, share, since=since)
+    scales = [rescaling(s, own["statistics"], standardize=first.standardize) for s in statistics]
+    model = Parted(
+        tuple(Part(each, float(w), _AS_IT_IS) for each, w in zip(views, share, strict=True)),
+        since,
+        len(all_of_them) - 1,
+    )
+    _merge_mixer(model, own)
+    _merge_waiting(model, new)
+    units = new.pool_units(all_of_them, share, since=since)
+    taken = []
     for i, member in enumerate(new.members):
+        width = new.shapes[1 + i][0]
         parts = [
-            Part(memory.views(1 + i), float(w), scale, unit)
-            for memory, w, scale, unit in zip(memories, share, scales, units, strict=True)
+            Part(memory.views(1 + i), float(w), scale.first(width), unit)
+            for memory, w, scale, unit in zip(all_of_them, share, scales, units, strict=True)
         ]
-        own = new.views(1 + i)
-        member.merge(parts, own)
-    return new
+        out = new.views(1 + i)
+        try:
+            member.merge(Parted(tuple(parts), since, model.newest), out)
+        except NoMeanError:
+            taken.append(member.name)
+            member.merge(_alone(parts[model.newest]), out)
+    return Merged(new, taken)
 
 
-def _merge_mixer(views: Sequence[dict[str, Array]], share: Array, out: dict[str, Array]) -> None:
-    parts = [Part(own, float(w), _AS_IT_IS) for own, w in zip(views, share, strict=True)]
-    by_lessons = by_weight(parts, [float(own["counters"][MIXED]) for own in views])
-    out["counters"][:] = np.round(mean_of(share, [own["counters"] for own in views]))
-    out["mixer"][:] = mean_of(by_lessons, [own["mixer"] for own in views])
-    out["joined"][:] = mean_of(by_lessons, [own["joined"] for own in views])
-    facts = [own["members"] for own in views]
-    out["members"][:] = mean_of(by_lessons, facts)
-    # A member that works anywhere works; the rest is a matter of the next decision.
-    out["members"][AWAKE] = np.max([own[AWAKE] for own in facts], axis=0)
-    for row in (JUDGED, SINCE):
-        out["members"][row] = np.round(mean_of(share, [own[row] for own in facts]))
-    tables = [own["calibration"] for own in views]
+def _rank(memory: ModelState, weight: float) -> tuple[float, float, bytes]:
+    """Sort models: the last counts for most, or has learned most; else by what they hold."""
+    own = memory.views(0)
+    told = b"".join(own[name].tobytes() for name in ("counters", "mixer", "statistics"))
+    return weight, float(own["counters"][TAUGHT]), told
+
+
+def _alone(part: Part) -> Parted:
+    return Parted((Part(part.views, 1.0, part.rescale, part.units),), since=False, newest=0)
+
+
+def _merge_mixer(model: Parted, out: dict[str, Array]) -> None:
+    """Merge whom to trust: counts are those of all, the rest means by what each has mixed."""
+    by_lessons = model.shares(model.each("counters", MIXED))
+    for name in ("counters", "mixer", "members", "errors"):
+        out[name][:] = mean_of(by_lessons, model.each(name))
+    counts = [i for i in range(len(out["counters"])) if i != USUALLY_NAMED]
+    out["counters"][counts] = model.counted("counters", counts)
+    out["errors"][FOLLOWED] = np.maximum(model.counted("errors", FOLLOWED), 0)
+    _merge_joined(model, out, by_lessons)
+    _merge_who_works(model, out)
     right, count = calibration.RIGHT, calibration.COUNT
-    counted = shares_of(share[:, None] * np.stack([table[count] for table in tables]))
-    out["calibration"][right] = mean_of(counted, [table[right] for table in tables])
-    out["calibration"][count] = mean_of(share, [table[count] for table in tables])
+    counted = np.stack(model.each("calibration", count))
+    shares = model.by_rows(counted, floor=calibration.SLOWEST).means
+    out["calibration"][right] = np.clip(mean_of(shares, model.each("calibration", right)), 0, 1)
+    out["calibration"][count] = model.summed(list(counted))
+
+
+def _merge_joined(model: Parted, out: dict[str, Array], shares: Array) -> None:
+    """Merge how what comes on top is joined: of those in which it has spoken."""
+    begun = np.array([own[SHARE, OVER] > 0 for own in model.each("joined")])
+    if begun.any():
+        spoken = shares_of(np.maximum(shares, 1e-12) * begun)
+        out["joined"][:] = mean_of(spoken, model.each("joined"))
+
+
+def _merge_who_works(model: Parted, out: dict[str, Array]) -> None:
+    """Merge who rests: a member that works anywhere works; the rest is for the next decision."""
+    learners = [part.views["members"] for part in model.learners]
+    awake = np.stack([own[AWAKE] for own in learners])
+    out["members"][AWAKE] = awake.max(axis=0)
+    judged, fewest = model.counted("members", JUDGED), [own[JUDGED] for own in learners]
+    agree = (awake == awake[0]).all(axis=0)
+    if model.since:  # who was judged anew on the way counts as that one
+        agree &= (np.stack(fewest) >= model.parts[0].views["members"][JUDGED]).all(axis=0)
+    out["members"][JUDGED] = np.where(agree, judged, np.min(fewest, axis=0))
+    clocks = model.clock([float(n) for n in model.each("counters", TAUGHT)])
+    told = [clock(own) for clock, own in zip(clocks, model.each("members", SINCE), strict=True)]
+    out["members"][SINCE] = np.round(np.max(told, axis=0))
+
+
+def _merge_waiting(model: Parted, new: ModelState) -> None:
+    """Let wait what waits for its label in any model, unless the label has come to one of them."""
+    clocks = model.clock([float(n) for n in model.each("counters", TAUGHT)])
+    before = _waiting(model.base.views).keys() if model.base else set()
+    each = [_waiting(part.views) for part in model.learners]
+    gone = {digest for own in each for digest in before - own.keys()}
+    places = len(new.views(0)["foretold"])
+    waiting: dict[int, tuple[int, int, Array]] = {}
+    for own, clock in zip(each, clocks[model.since :], strict=True):
+        for digest, (at, scores) in own.items():
+            since = int(np.round(np.maximum(0, clock(np.array(float(at))))))
+            place = int(place_of(digest, places))
+            there = waiting.get(place, (0, -1))
+            if digest not in gone and (since, digest) > (there[1], there[0]):
+                waiting[place] = digest, since, scores
+    if waiting:
+        entries = np.array([entry[:2] for entry in waiting.values()], dtype=np.int64)
+        new.recall(Foretold(entries, np.stack([entry[2] for entry in waiting.values()])))
+
+
+def _waiting(views: Views) -> dict[int, tuple[int, Array]]:
+    """Return the predictions that wait: of each record's digest, since when, and the scores."""
+    if views["memo"][WAITING] == 0:
+        return {}
+    taken = np.flatnonzero(views["foretold"][:, DIGEST])
+    entries = views["foretold"][taken].tolist()
+    scores = views["foretold_scores"][taken]
+    return {
+        entry[DIGEST]: (entry[FORETOLD_SINCE], own)
+        for entry, own in zip(entries, scores, strict=True)
+    }
 
 
 _AS_IT_IS = Rescale(np.ones(0), np.zeros(0), np.zeros(0))
-
-
-_NO_SPREAD = 1e-24
-
-
-def pooled(statistics: Sequence[Array], seen: Sequence[float], weights: Array) -> Array:
-    """Return the statistics of all records together, (width, STATISTICS).
-
-    The mean and the variance are those of the pooled values, exactly; counts are means, so that a
-    model merged with its own copies is itself. What a feature is watched for goes on where all
-    models that have seen it agree, and begins anew where they do not.
-
-    Parameters
-    ----------
-    statistics
-        Each model's.
-    seen
-        How many records each model has seen.
-    weights
-        How much each model counts; they sum to one.
-
-    """
-    counts = np.stack([own[:, COUNT] for own in statistics])
-    shares = shares_of(weights[:, None] * counts)
-    out = np.zeros(statistics[0].shape)
-    for column in (COUNT, NAMED, BORN):
-        out[:, column] = mean_of(weights, [own[:, column] for own in statistics])
-    out[:, MEAN] = mean_of(shares, [own[:, MEAN] for own in statistics])
-    spreads = [own[:, VARIANCE] + (own[:, MEAN] - out[:, MEAN]) ** 2 for own in statistics]
-    out[:, VARIANCE] = mean_of(shares, spreads)
-    watched = [RUN, RUN_MEAN, RUN_VARIANCE]
-    out[:, watched] = _agreed(np.stack([own[:, watched] for own in statistics]), shares > 0)
-    _settle(out, float(mean_of(weights, [np.array(n) for n in seen])))
-    return out
-
-
-def _agreed(runs: Array, counted: NDArray[np.bool_]) -> Array:
-    """Return each feature's run, (models, width, 3), if all that count have the same, else none."""
-    first = np.take_along_axis(runs, counted.argmax(axis=0)[None, :, None], axis=0)
-    same = ((runs == first).all(axis=2) | ~counted).all(axis=0)
-    return np.asarray(np.where(same[:, None], first[0], 0.0))
-
-
-def _settle(statistics: Array, seen: float) -> None:
-    """Say where each feature's centre is and what its scale, as ``kernels.scaling.observe``."""
-    mean, variance = statistics[:, MEAN], statistics[:, VARIANCE]
-    named, age = statistics[:, NAMED], seen - statistics[:, BORN]
-    sparse = (2 * named < age) | ((variance == 0) & (named < age))
-    statistics[:, CENTRE] = np.where(sparse, 0.0, mean)
-    square = variance + np.where(sparse, mean * mean, 0.0)
-    known = (square > _NO_SPREAD * mean * mean) & (statistics[:, COUNT] > 0)
-    statistics[:, INVERSE] = np.where(known, 1 / np.sqrt(np.where(known, square, 1.0)), 0.0)
-
-
-def rescaling(before: Array, after: Array, *, standardize: bool) -> Rescale:
-    """Return how a model's scaled values become those of the merged one."""
-    width = len(before)
-    if not standardize:
-        return Rescale(np.ones(width), np.zeros(width), np.zeros(width))
-    old, new = before[:, INVERSE], after[:, INVERSE]
-    apart = after[:, CENTRE] - before[:, CENTRE]
-    factor = np.divide(old, new, out=np.zeros(width), where=new > 0)
-    constant = np.where((old == 0) & (before[:, COUNT] > 0), -apart * new, 0.0)
-    return Rescale(factor, apart * old, constant)
-
-
-Order = NDArray[np.int64]
-_OF_FEATURES = ("width", "machine_width", "mapped_width")
-
-
-def grown_to(
-    old: ModelState, known: int, features: FeatureSpace, width: int, n_classes: int
-) -> ModelState:
-    """Return a copy of a state with room for so much; columns from ``known`` on are new."""
-    new = old.grown(width, n_classes)
-    if (width, n_classes) == (old.width, old.n_classes):
-        new.allocate(old.state)
-    else:
-        old.carry_to(new)
-    new.introduce(known, features.field_hashes(known))
-    return new
-
-
-def reorder(model: ModelState, features: Sequence[int], classes: Sequence[int]) -> None:
-    """Put column ``features[i]`` of the model in the place of column i; classes likewise."""
-    columns = np.arange(model.width)
-    columns[: len(features)] = features
-    codes = np.array(classes, dtype=np.int64)
-    if np.array_equal(columns, np.arange(model.width)) and np.array_equal(
-        codes, np.arange(len(codes))
-    ):
-        return
-    for view, dimensions in _sections(model):
-        for axis, name in enumerate(dimensions):
-            if name in _OF_FEATURES and view.shape[axis] == model.width:
-                view[:] = np.take(view, columns, axis=axis)
-            elif name == "classes" or (name == "columns" and view.shape[axis] > 1):
-                view[:] = np.take(view, codes, axis=axis)
-            elif name == "columns" and list(classes) == [1, 0]:
-                np.negative(
-                    view, out=view
-                )  # two classes share one score, of the second against the first
-    for i, member in enumerate(model.members):
-        member.reorder(model.views(1 + i), columns, codes)
-
-
-def _sections(model: ModelState) -> Iterator[tuple[NDArray[Any], Sequence[int | str]]]:
-    for row, kind in enumerate([SharedState, *(member.state for member in model.members)]):
-        views = model.views(row)
-        for section in sections_of(kind):
-            if section.where == "state":
-                yield views[section.name], section.flat_dimensions

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from stream_llsvm.kernels.cache import VARIABLE, Places, is_ready, places
+from stream_llsvm.kernels.cache import is_ready
+from stream_llsvm.kernels.folders import VARIABLE, Places, places
 
 #: What to call when kernels are about to be compiled, by the thread that has to wait for them.
 listening: list[Callable[[], object]] = []

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.run import SEEN
-from stream_llsvm.kernels.run_numbers import run_numbers
+from stream_llsvm.kernels.run_numbers import NUMBERS_TAKES, run_numbers
 from stream_llsvm.kernels.scaling import CENTRE, COUNT, INVERSE
 from stream_llsvm.members.pooling import Units
-from stream_llsvm.model.merge import pooled
+from stream_llsvm.model.pool_scales import pooled
 from stream_llsvm.model.state import ModelState
 from stream_llsvm.records.rows import Row
 
@@ -23,6 +23,7 @@ class NumberState(ModelState):
     """State, scratch and plan of a regressor; the last of its members is ``Numbers``."""
 
     _entry = staticmethod(run_numbers)
+    _takes = NUMBERS_TAKES
     _made_again = ModelState._made_again | {"_no_target", "_one_target", "_one_answer"}
 
     def _make_scratch(self) -> None:
@@ -86,14 +87,17 @@ class NumberState(ModelState):
         )
         return float(self._one_answer[0, 0])
 
-    def pool_units(self, memories: Sequence[ModelState], share: Array) -> list[Units]:
+    def pool_units(
+        self, memories: Sequence[ModelState], share: Array, *, since: bool
+    ) -> list[Units]:
         """Learn the target's scale as if all targets had been pooled."""
         row = len(self.members)
         own = self.views(row)["target"]
         targets = [memory.views(row)["target"] for memory in memories]
-        own[:] = pooled(targets, [float(m.views(0)["counters"][SEEN]) for m in memories], share)
+        seen = [float(memory.views(0)["counters"][SEEN]) for memory in memories]
+        own[:] = pooled(targets, seen, share, since=since)
         if not self.standardize:
-            return super().pool_units(memories, share)
+            return super().pool_units(memories, share, since=since)
         inverse, centre = float(own[0, INVERSE]), float(own[0, CENTRE])
         return [
             Units(

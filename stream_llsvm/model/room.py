@@ -18,6 +18,9 @@ from stream_llsvm.model.feature_warnings import (
 _TIGHT, _SNUG = 64, 512
 #: Where names come there is room for some more at once: thirty are no thirty copies.
 _SOME = 8
+#: Members that are capped see so many features at least, and all of them unless records name less
+#: than one in so many: a picture without its zeros names a fifth, a text a hundredth.
+CAP, _FEW = 512, 8
 
 
 def roomy(held: int, features: int, *, names_come: bool = False) -> int:
@@ -47,6 +50,33 @@ def roomy(held: int, features: int, *, names_come: bool = False) -> int:
     if features <= _SNUG:
         return features + features // 4 + _SOME * names_come
     return 1 << (features - 1).bit_length()
+
+
+def local_width(held: int, width: int, named: float) -> int | None:
+    """Return how many features capped members shall see of a model that becomes so wide.
+
+    Those that it had, which came first and are in most records: from then on a new name changes
+    nothing for these members. None if they shall see all.
+
+    Parameters
+    ----------
+    held
+        The model's width so far; 0 if it has learned nothing yet.
+    width
+        Its width from now on.
+    named
+        How many features a record names on the mean; 0 if that is not known.
+
+    Examples
+    --------
+    >>> local_width(640, 1024, 20.0), local_width(0, 30_000, 20.0), local_width(100, 500, 5.0)
+    (640, 512, None)
+    >>> local_width(640, 1024, 150.0), local_width(640, 1024, 0.0)
+    (None, None)
+
+    """
+    few = width > CAP and 0 < _FEW * named <= width
+    return min(width, max(CAP, held)) if few else None
 
 
 def widest(fits: Callable[[int], bool], low: int, high: int) -> int:
@@ -82,11 +112,14 @@ class BoundedModel(KnowsFeatures, abc.ABC):
 
     def __init__(self) -> None:
         #: The greatest width that fits, by number of classes and megabytes; once it is known.
-        self._widest: dict[tuple[int, int], int] = {}
+        self._widest: dict[tuple[int, int, int | None], int] = {}
 
     @abc.abstractmethod
-    def _bytes(self, width: int, scores: int) -> int:
-        """Return how many bytes a model of that width and so many classes takes."""
+    def _bytes(self, width: int, scores: int, local: int | None = None) -> int:
+        """Return how many bytes a model of that width and so many classes takes.
+
+        Capped members see ``local`` of its columns; all if that is None.
+        """
 
     @property
     def left_out(self) -> int:
@@ -96,7 +129,15 @@ class BoundedModel(KnowsFeatures, abc.ABC):
         """
         return self._left_out
 
-    def _width_for(self, held: int, features: int, scores: int, *, names_come: bool = False) -> int:
+    def _width_for(
+        self,
+        held: int,
+        features: int,
+        scores: int,
+        *,
+        names_come: bool = False,
+        local: int | None = None,
+    ) -> int:
         """Return the width for so many features, or the greatest that ``max_mb`` has room for.
 
         What a model that has learned (``held`` is its width) has no room for is left out: a running
@@ -104,22 +145,26 @@ class BoundedModel(KnowsFeatures, abc.ABC):
         large, or a class does not fit.
         """
         wished = roomy(held, features, names_come=names_come)
-        key = scores, self.max_mb
+        key = scores, self.max_mb, local
         if key not in self._widest:
-            if self._fits(wished, scores):
+            if self._fits(wished, scores, local):
                 return wished
             if held == 0 and names_come:  # without more room than it needs
-                return self._width_for(held, features, scores)
-            if held == 0 or not self._fits(held, scores):
-                self._refuse(held or features, scores)
-            self._widest[key] = widest(lambda width: self._fits(width, scores), held, wished)
+                return self._width_for(held, features, scores, local=local)
+            if held == 0 or not self._fits(held, scores, local):
+                self._refuse(held or features, scores, local)
+
+            def fits(width: int) -> bool:
+                return self._fits(width, scores, local)
+
+            self._widest[key] = widest(fits, held, wished)
         return max(held, min(wished, self._widest[key]))
 
-    def _fits(self, width: int, scores: int) -> bool:
-        return self._bytes(width, scores) <= self.max_mb * 2**20
+    def _fits(self, width: int, scores: int, local: int | None = None) -> bool:
+        return self._bytes(width, scores, local) <= self.max_mb * 2**20
 
-    def _refuse(self, width: int, scores: int) -> None:
-        needed = self._bytes(width, scores) / 2**20
+    def _refuse(self, width: int, scores: int, local: int | None = None) -> None:
+        needed = self._bytes(width, scores, local) / 2**20
         classes = check = ""
         if self._has_classes:
             classes = f" and {scores:,} classes"

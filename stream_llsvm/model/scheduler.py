@@ -3,7 +3,7 @@
 Members know neither each other nor the mixer. A chunk of rows is prepared, given to every member,
 and finished, which is where the mixer answers and learns. Each thread takes whatever may be done
 next, the dearest member first. A member may go on to the next chunk while others are still at this
-one, and the mixer follows; only where it is decided who sleeps do all wait for it. The ferns, which
+one, and the mixer follows; only where it is decided who rests do all wait for it. The ferns, which
 draw their questions by the neighbours' metric, come after these, which go one by one.
 """
 
@@ -40,7 +40,7 @@ class _Place:
             _FINISH: _single_stage(plan, at.FINISH),
         } | {i: _single_stage(plan, at.MEMBERS, i) for i in range(1, len(plan))}
         self.rows: Rows
-        #: Whether it is decided at its end who sleeps.
+        #: Whether it is decided at its end who rests.
         self.decided = False
 
 
@@ -57,8 +57,8 @@ class Work:
         self.places = _Place(model, plan, 0), _Place(model, plan, 1)
         self.begin = 0
         self.taught = int(model.counters[TAUGHT])
-        costs = plan[:, at.MEMBER_ROW.cost].tolist()
-        self.members = sorted(range(1, len(plan)), key=lambda i: -costs[i])
+        prices = plan[:, at.MEMBER_ROW.price].tolist()
+        self.members = sorted(range(1, len(plan)), key=lambda i: -prices[i])
         # Of several that leave a metric, the last one's is read.
         sharing = [i for i in range(1, len(plan)) if plan[i, at.MEMBER_ROW.metric] != at.NO_METRIC]
         #: Whom a member has to wait for.

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import plan as at
+from stream_llsvm.kernels.ahead import compile_ahead
 from stream_llsvm.kernels.calibration import BINS, PRIOR, WIDEST
-from stream_llsvm.kernels.dispatch import address_of, number_of
-from stream_llsvm.kernels.join import ALL, OVER, SHARE
-from stream_llsvm.kernels.mixer import ALONE, AWAKE, FIRST_TRUST, ON_TOP, ON_TOP_SIZE, POWER, TRUST
-from stream_llsvm.kernels.run import SEEN, run
-from stream_llsvm.kernels.scaling import BORN
+from stream_llsvm.kernels.dispatch import SIGNATURE, address_of, number_of
+from stream_llsvm.kernels.join import ALL, GAIN, OVER, SHARE
+from stream_llsvm.kernels.mixer import (
+    ALONE,
+    AWAKE,
+    JUDGED,
+    ON_TOP_SIZE,
+    POWER,
+    SINCE,
+    TRUST,
+)
+from stream_llsvm.kernels.run import RUN_TAKES, SEEN, TAUGHT, run
+from stream_llsvm.kernels.scaling import BORN, MANY
 from stream_llsvm.members.base import Member, Shape
 from stream_llsvm.members.pooling import AS_THEY_ARE, Units
 from stream_llsvm.model.foretold import Foretold, put_waiting, waiting_of
@@ -23,6 +32,7 @@ from stream_llsvm.model.notices import announce
 from stream_llsvm.model.rows import Rows
 from stream_llsvm.model.scheduler import run_on_threads
 from stream_llsvm.model.soundness import is_sound
+from stream_llsvm.records.rows import Row, as_sparse
 
 UNBOUNDED = 2**62
 
@@ -48,18 +58,21 @@ class ModelState:
     standardize
         Whether features are scaled.
     budget
-        Multiply-adds per record; where the members cost more, some of them sleep.
+        Multiply-adds per record; where the members cost more, more of them rest.
+    local_width
+        How many columns capped members see, the first ones; all of them if None.
 
     """
 
-    #: The kernel that Python calls.
+    #: The kernel that Python calls, and what it takes.
     _entry: Any = staticmethod(run)
+    _takes: Any = RUN_TAKES
     #: What is never copied or pickled, since it can be made again.
     _made_again = frozenset(
         {
             "scratch", "_ready", "_keeps", "_last", "_last_columns", "_last_flat", "_asked",
             "_taught", "_unlabelled", "_one_label", "_one_importance", "one_proba",
-            "one_likeliest",
+            "one_likeliest", "_views",
         }
     )  # fmt: skip
 
@@ -71,20 +84,47 @@ class ModelState:
         *,
         standardize: bool,
         budget: int = UNBOUNDED,
+        local_width: int | None = None,
     ) -> None:
         self.members = tuple(members)
         self.width, self.n_classes = width, n_classes
+        capped = any(member.capped for member in self.members)
+        self.local_width = width if local_width is None or not capped else min(width, local_width)
+        own = [self.local_width if member.capped else width for member in self.members]
+        #: The model's shape, and that of each member: of capped ones, that of what they see.
+        self.shapes: list[Shape] = [(each, columns_of(n_classes)) for each in (width, *own)]
+        #: Which members want to know of which fields columns are.
+        self._asks_for_fields = [
+            i
+            for i, member in enumerate(self.members)
+            if type(member).introduce is not Member.introduce
+        ]
         self.standardize, self.budget = standardize, budget
         self.plan, self._places, self._words = laid_out(
-            self.members, self.shape, n_classes, standardize=standardize, budget=budget
+            self.members, self.shapes, n_classes, standardize=standardize, budget=budget
         )
         self.state = np.zeros(0)
+        self._views: dict[int, dict[str, NDArray[Any]]] = {}
         self._shares: NDArray[np.float32] | None = None
 
     @property
     def shape(self) -> Shape:
         """Features there is room for, and columns."""
         return self.width, columns_of(self.n_classes)
+
+    @property
+    def history_room(self) -> int:
+        """Records of history for which some member has room beyond what is usual."""
+        return max((member.history_room for member in self.members), default=0)
+
+    def settled(self) -> bool:
+        """Whether no member needs more room than usual (again)."""
+        return all(member.settled(self.views(1 + i)) for i, member in enumerate(self.members))
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether some members see the first columns only."""
+        return self.local_width < self.width
 
     @property
     def n_words(self) -> int:
@@ -105,6 +145,7 @@ class ModelState:
 
     def _make_scratch(self) -> None:
         self.scratch = zeros_on_lines(self._words["scratch"])
+        self._views = {}
         if self._shares is not None:
             self.views(0)["shares"][:] = self.shares(self.width)
         self._ready = False
@@ -127,14 +168,14 @@ class ModelState:
         self.allocate()
         mixer = self.views(0)["mixer"]
         if mixer.size > 0:
-            counted = int(self.plan[0, at.MODEL_ROW.counted_experts])
-            mixer[TRUST] = FIRST_TRUST / max(1, counted)
+            counted = int(self.plan[0, at.MODEL_ROW.paced_experts])
             mixer[POWER] = 1
             for i, member in enumerate(self.members):
                 own = self.experts_of(i)
-                mixer[ALONE, own] = FIRST_TRUST / max(1, own.stop - own.start)
+                mixer[TRUST, own] = member.first_trust / max(1, counted)
+                mixer[ALONE, own] = member.first_trust / max(1, own.stop - own.start)
                 if member.comes_on_top:
-                    share = min(1.0, ON_TOP / max(1, counted))
+                    share = min(1.0, member.first_trust / max(1, counted))
                     mixer[POWER, own] = ON_TOP_SIZE**2
                     mixer[TRUST, own], mixer[ALONE, own] = share * ON_TOP_SIZE, ON_TOP_SIZE
         self.views(0)["members"][AWAKE] = 1
@@ -143,43 +184,75 @@ class ModelState:
         others = max(1, self.n_classes - 1)
         self.views(0)["calibration"][:] = 1 / (1 + others * np.exp(-odds)), np.full(BINS, PRIOR)
         for i, member in enumerate(self.members):
-            member.begin(self.views(1 + i), *self.shape)
+            member.begin(self.views(1 + i), *self.shapes[1 + i])
 
     def views(self, row: int) -> dict[str, NDArray[Any]]:
         """Return the sections of a row of the plan (0: the model), as arrays into the block."""
-        found = {}
-        for name, (start, size, kind, extent, where) in self._places[row].items():
-            block = self.state if where == "state" else self.scratch
-            n_words = -(-size * BYTES[kind] // WORD)
-            found[name] = block[start : start + n_words].view(kind)[:size].reshape(extent)
+        found = self._views.get(row)
+        if found is None:
+            found = self._views[row] = {}
+            for name, (start, size, kind, extent, where) in self._places[row].items():
+                block = self.state if where == "state" else self.scratch
+                n_words = -(-size * BYTES[kind] // WORD)
+                found[name] = block[start : start + n_words].view(kind)[:size].reshape(extent)
         return found
 
-    def grown(self, width: int, n_classes: int) -> ModelState:
-        """Return a larger state that holds the same model; not yet allocated."""
+    def grown(self, width: int, n_classes: int, local_width: int | None = None) -> ModelState:
+        """Return a larger state that holds the same model; not yet allocated.
+
+        What capped members see stays as it is, unless it is given.
+        """
+        if local_width is None and self.is_capped:
+            local_width = self.local_width
         return type(self)(
-            self.members, width, n_classes, standardize=self.standardize, budget=self.budget
+            self.members,
+            width,
+            n_classes,
+            standardize=self.standardize,
+            budget=self.budget,
+            local_width=local_width,
         )
+
+    def like(self) -> ModelState:
+        """Return a state of the same layout, of which nothing is allocated yet."""
+        new = object.__new__(type(self))
+        new.__dict__ |= {k: v for k, v in self.__dict__.items() if k not in self._made_again}
+        new.plan, new.state, new._views = self.plan.copy(), np.zeros(0), {}
+        return new
 
     def carry_to(self, new: ModelState) -> None:
         """Fill a state that ``grown`` made with this model."""
         new.begin()
-        before, after = self.views(0), new.views(0)
-        after["counters"][:] = before["counters"]
-        after["statistics"][: self.width] = before["statistics"]
+        ours, theirs = self.views(0), new.views(0)
+        theirs["counters"][:] = ours["counters"]
+        theirs["statistics"][: self.width] = ours["statistics"]
         kept = list(self._kept_experts(new))
-        after["mixer"][:] = before["mixer"][:, kept]
-        after["members"][:] = before["members"]
-        after["joined"][:] = before["joined"]
-        # Predictions of experts that are gone cannot teach the mixer any more.
-        if self.shape[1] == new.shape[1] and kept == list(range(before["mixer"].shape[1])):
+        theirs["mixer"][:] = ours["mixer"][:, kept]
+        theirs["members"][:] = ours["members"]
+        theirs["joined"][:] = ours["joined"]
+        theirs["errors"][:] = ours["errors"]
+        # Predictions of experts that are gone cannot teach the mixer any more, and with a single
+        # class none were made.
+        fitting = self.n_classes > 1 and self.shape[1] == new.shape[1]
+        if fitting and kept == list(range(ours["mixer"].shape[1])):
             new.recall(self.foretold())
         if self.n_classes > 1:
-            right, count = before["calibration"]
-            # As the log odds are: 0 where all classes, now more of them, are alike.
-            wrong = (1 - right) * (new.n_classes - 1) / (self.n_classes - 1)
-            after["calibration"][:] = right / (right + wrong), count
+            right, count = ours["calibration"]
+            theirs["calibration"][:] = right, count
+            if new.n_classes > self.n_classes:
+                # As the log odds are: 0 where all classes, now more of them, are alike.
+                wrong = (1 - right) * (new.n_classes - 1) / (self.n_classes - 1)
+                theirs["calibration"][0] = right / (right + wrong)
         for i, member in enumerate(self.members):
-            member.carry(self.views(1 + i), new.views(1 + i), self.shape, new.shape)
+            before, after = self.shapes[1 + i], new.shapes[1 + i]
+            old, own = self.views(1 + i), new.views(1 + i)
+            saved = [name for name, place in self._places[1 + i].items() if place.where == "state"]
+            alike = all(old[name].shape == own[name].shape for name in saved)
+            if new.is_capped and before == after and alike:
+                for name in saved:  # what a capped member knows stays as it is, to the bit
+                    own[name][:] = old[name]
+            else:
+                member.carry(old, own, before, after)
 
     def run(
         self,
@@ -202,10 +275,11 @@ class ModelState:
             self._get_ready()
         self.plan[0, at.MODEL_ROW.keep] = self._keeps = keep
         n = len(codes)
+        row = self.as_taken(Row(values, columns, starts))
         rows = Rows(
-            values.reshape(-1),
-            columns,
-            starts,
+            row.values.reshape(-1),
+            row.columns,
+            row.starts,
             codes,
             np.ones(n) if importance is None else importance,
             np.zeros((n, self.n_classes)) if proba is None else proba,
@@ -215,6 +289,10 @@ class ModelState:
             run_on_threads(self.state, self.scratch, self.plan, rows, threads)
         else:
             run(self.state, self.scratch, self.plan, *rows)
+
+    def as_taken(self, row: Row) -> Row:
+        """Return rows as the kernels take them: where members are capped all are sparse."""
+        return as_sparse(row) if self.is_capped and row.starts.size == 0 else row
 
     def run_one(
         self,
@@ -254,6 +332,9 @@ class ModelState:
         that was interrupted leaves no label for the next.
         """
         self._last, self._last_columns, self._last_flat = values, columns, values.reshape(-1)
+        if self.is_capped and starts.size == 0:
+            self._last = np.zeros(0)  # the next dense row comes in the same array
+            self._last_flat, columns, starts = self.as_taken(Row(values, columns, starts))
         row = (self.state, self.scratch, self.plan, self._last_flat, columns, starts)
         answer = (self._one_importance, self.one_proba, self.one_likeliest)
         self._asked = (*row, self._unlabelled, *answer)
@@ -262,22 +343,33 @@ class ModelState:
     def _get_ready(self) -> None:
         """Compile or load the members' kernels; some models are only read and never come here."""
         kinds = [member.kernels for member in self.members]
-        announce(self._entry, *(kind.run for kind in kinds if kind.run is not None))
+        # Of fewer features rows are never answered together: it would be compiled for nothing.
+        wide = self.width >= MANY
+        addressed = (
+            [kind.run for kind in kinds],
+            [m.kernels.together if wide and m.answers_together else None for m in self.members],
+        )
+        members = [one for row in addressed for one in row if one is not None]
+        announce(self._entry, *members)
+        compile_ahead([(self._entry, self._takes), *((one, SIGNATURE) for one in members)])
         # Those of this process.
         self.plan[1:, at.MEMBER_ROW.kind] = [number_of(kind) for kind in kinds]
-        self.views(0)["addresses"][:] = [
-            [address_of(kind.run) for kind in kinds],
-            [address_of(m.kernels.together if m.answers_together else None) for m in self.members],
-            [address_of(kind.asleep) for kind in kinds],
-        ]
+        self.views(0)["addresses"][:] = [[address_of(one) for one in row] for row in addressed]
         self._ready = True
+
+    @property
+    def asks_for_fields(self) -> bool:
+        """Whether a member wants to know of which fields columns are."""
+        return bool(self._asks_for_fields)
 
     def introduce(self, first: int, hashes: NDArray[np.int64]) -> None:
         """Note that the columns from ``first`` on, of these fields, are named from now on."""
         model = self.views(0)
         model["statistics"][first : first + len(hashes), BORN] = model["counters"][SEEN]
-        for i, member in enumerate(self.members):
-            member.introduce(self.views(1 + i), first, hashes)
+        for i in self._asks_for_fields:
+            seen = hashes[: max(0, self.shapes[1 + i][0] - first)]
+            if len(seen) > 0:
+                self.members[i].introduce(self.views(1 + i), first, seen)
 
     def share_out(self, shares: NDArray[np.float32]) -> None:
         """Let each of the columns known count by its share of a field's place.
@@ -297,7 +389,9 @@ class ModelState:
             found[:n] = self._shares[:n]
         return found
 
-    def pool_units(self, memories: Sequence[ModelState], share: NDArray[np.float64]) -> list[Units]:
+    def pool_units(
+        self, memories: Sequence[ModelState], share: NDArray[np.float64], *, since: bool
+    ) -> list[Units]:
         """Return how each model's answers become those of this one, which is their mean."""
         return [AS_THEY_ARE for _ in memories]
 
@@ -305,6 +399,13 @@ class ModelState:
         """Bring the settings to what the members' options say."""
         for i, member in enumerate(self.members):
             member.go_live(self.views(1 + i))
+
+    def let_rest(self, rests: Iterable[bool]) -> None:
+        """Let some members rest from now on, until they are woken as any that rests."""
+        model = self.views(0)
+        which = np.flatnonzero(np.fromiter(rests, dtype=np.bool_))
+        model["members"][AWAKE, which] = model["members"][JUDGED, which] = 0
+        model["members"][SINCE, which] = model["counters"][TAUGHT]
 
     def foretold(self) -> Foretold:
         """Return the predictions that wait for their labels; copies."""
@@ -322,8 +423,8 @@ class ModelState:
         """What each expert's normalised score of the last record is multiplied with in the end."""
         model, counted = self.views(0), int(self.plan[0, at.MODEL_ROW.counted_experts])
         trust: NDArray[np.float64] = model["mixer"][TRUST].copy()
-        over = model["joined"][SHARE, OVER]
-        if over > 0 and counted > 0 and model["squares"][counted:].any():
+        over, gain = model["joined"][SHARE, OVER], model["joined"][SHARE, GAIN]
+        if over > 0 and gain > 0 and counted > 0 and model["squares"][counted:].any():
             trust *= model["joined"][SHARE, ALL]
             trust[counted:] += over * ON_TOP_SIZE
         return trust
@@ -337,7 +438,7 @@ class ModelState:
     def _kept_experts(self, new: ModelState) -> Iterator[int]:
         for i, member in enumerate(self.members):
             first = self.experts_of(i).start
-            for own in member.kept_experts(self.shape, new.shape):
+            for own in member.kept_experts(self.shapes[1 + i], new.shapes[1 + i]):
                 yield first + own
 
     def non_finite(self) -> int:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from math import hypot, inf, isnan, nan
+from types import NoneType
 from typing import Any, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ from stream_llsvm.records.columns import (
     column_key,
     field_of,
     from_plain,
-    hash_of,
+    hashes_of,
     to_plain,
 )
 from stream_llsvm.records.layout import Layout, Parts, most_found
@@ -64,11 +65,13 @@ def plain_numbers(x: Mapping[Any, Any]) -> tuple[Sequence[Any], bool] | None:
     So large that in a field that says so it may be a time. None, if a value is no such number.
     """
     values: Sequence[Any] = tuple(x.values())
-    if any(value is None for value in values):
+    kinds = set(map(type, values))
+    if NoneType in kinds:
         values = [nan if value is None else value for value in values]
+        kinds.remove(NoneType)
     try:
         # Other types may be numbers too, but each has to be looked at; hypot as in `encode`.
-        if set(map(type, values)) <= _PLAIN and (size := hypot(*values)) != inf:
+        if kinds <= _PLAIN and (size := hypot(*values)) != inf:
             return values, not size < EARLIEST and any(value >= EARLIEST for value in values)
     except OverflowError:
         pass  # an integer beyond the floats
@@ -141,7 +144,7 @@ class ColumnSpace:
             The first column that is meant.
 
         """
-        return np.array(list(map(hash_of, islice(self._columns, first, None))), dtype=np.int64)
+        return hashes_of(islice(self._columns, first, None))
 
     def shares(self) -> NDArray[np.float32]:
         """Return how much of its field's place each column has: of k names each 1 / sqrt(k)."""

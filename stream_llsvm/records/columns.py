@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from dataclasses import field as option
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_llsvm.records.boxes import name_code
 from stream_llsvm.records.names import sort_key
 
@@ -136,6 +139,18 @@ def hash_of(column: object) -> int:
         return 0
     text = str(column) if isinstance(column, str | PartColumn) else repr(column)
     return name_code(text) or 1
+
+
+def hashes_of(columns: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return a number for the field of each column, 0 for one that is derived.
+
+    Parameters
+    ----------
+    columns
+        What names them.
+
+    """
+    return np.array(list(map(hash_of, columns)), dtype=np.int64)
 
 
 def to_plain(columns: Iterable[Hashable]) -> tuple[Any, ...]:

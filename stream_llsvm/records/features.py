@@ -10,22 +10,21 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_llsvm.kernels.expand import ALL, EXTENT, expand_dense, expand_sparse
 from stream_llsvm.records.column_space import flat, only_numbers, plain_numbers
-from stream_llsvm.records.expansion import Columns, Expansion
+from stream_llsvm.records.last_record import LastRecord, remembered, sorted_row
 from stream_llsvm.records.layout import Layout
+from stream_llsvm.records.matrix_rows import MatrixRows
 from stream_llsvm.records.names import check_name
 from stream_llsvm.records.rows import ABSENT, Row, dense
-from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.times import says_when
 from stream_llsvm.records.values import show
 
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-class FeatureSpace(Expansion):
+class FeatureSpace(MatrixRows):
     """Records to rows, over columns in order of appearance.
 
     Names that appear together are added in one sorted order, so that the order of a dict
@@ -75,16 +74,16 @@ class FeatureSpace(Expansion):
         "_fixed",
         "_get",
         "_is_sparse",
+        "_last",
         "_out",
         "_pack",
-        "_placed",
         "_raw",
         "_row",
         "_stale",
         "_width",
     )
-    _placed: tuple[tuple[Hashable, ...], Columns, Columns | None] | None
     _row: Row
+    _last: LastRecord | None
 
     def append(self, names: Iterable[Hashable]) -> None:
         """Add these columns as they come: some of those that `unknown` returned.
@@ -95,10 +94,18 @@ class FeatureSpace(Expansion):
             What names the columns.
 
         """
+        names, known = list(names), len(self._columns)
+        if not names and known > 0:
+            return
+        last = self._last if known > 0 else None
         super().append(names)
+        new = len(self._columns) - known
+        if last is not None and new == len(names) and self.is_sparse(last.row.columns.size + new):
+            self._last = last.widened(known, names)
+        else:
+            self._last = None
         # What depends on the width is made again when it is next needed: a text stream brings
         # new names with every record, and must not pay for all the old ones each time.
-        self._placed = None
         self._stale = True
         self._width = self._fixed = -1
 
@@ -145,7 +152,25 @@ class FeatureSpace(Expansion):
                         return row
             except (KeyError, TypeError, ValueError, OverflowError, struct.error):
                 pass  # the careful path finds out what it was
+            last = self._last
+            if last is not None and last.is_still(x):
+                self.ignored = last.ignored
+                return last.row
         return self._encode_carefully(x)
+
+    def lacking_of_last(self, x: Mapping[Any, Any]) -> list[Any] | None:
+        """Return the fields without a column of the record that was just encoded.
+
+        None if that is not known, and `unknown` has to look them up.
+
+        Parameters
+        ----------
+        x
+            The record.
+
+        """
+        last = self._last
+        return last.strangers if last is not None and last.record is x else None
 
     def _expanded(self) -> tuple[Row, int]:
         """Return the row of the values in the buffer, and how many columns it lacks."""
@@ -173,6 +198,7 @@ class FeatureSpace(Expansion):
             odd = large and any(map(says_when, x))
         if odd or self._derived:
             row = self._encode_mixed(x, numbers)
+            self._last = remembered(x, row, self.ignored, None)
             layout = self._all
             if (
                 layout is not None
@@ -184,19 +210,18 @@ class FeatureSpace(Expansion):
                 self._fix(layout, sparse=row.starts.size > 0)
             return row
         columns = list(map(self._columns.get, x, repeat(-1)))
+        if self.is_sparse(len(columns)):
+            return self._sparse_row(x, columns, numbers, plain=plain is not None)
         if -1 in columns:
             for name in x:
                 if name not in self._columns:
                     check_name(name)
             numbers = [number for number, c in zip(numbers, columns, strict=True) if c >= 0]
             columns = [c for c in columns if c >= 0]
+            if self.is_sparse(len(columns)):
+                self.ignored = len(x) - len(columns)
+                return sorted_row(columns, numbers)[0]
         self.ignored = len(x) - len(columns)
-        if self.is_sparse(len(columns)):
-            where = np.array(columns, dtype=np.int64)
-            order = where.argsort()
-            values = np.frombuffer(struct.pack(f"{len(columns)}d", *numbers))
-            starts = np.array((0, len(columns)), dtype=np.int64)
-            return Row(values[order], where[order], starts)
         if self._stale:
             self._prepare()
         filled: list[Any] = [ABSENT] * len(self._columns)
@@ -212,6 +237,21 @@ class FeatureSpace(Expansion):
             else:
                 self._get = itemgetter(*self._columns)
                 self._width = len(filled)
+        return row
+
+    def _sparse_row(
+        self, x: Mapping[Any, Any], columns: list[int], numbers: Sequence[Any], *, plain: bool
+    ) -> Row:
+        """Return the row of a record of numbers that names few of the columns."""
+        row, lacking = sorted_row(columns, numbers)
+        strangers: list[Any] = []
+        if lacking:
+            names = list(x)
+            strangers = [names[i] for i in lacking]
+            for name in strangers:
+                check_name(name)
+        self.ignored = len(lacking)
+        self._last = remembered(x, row, self.ignored, strangers if plain else None)
         return row
 
     def _prepare(self) -> None:
@@ -240,105 +280,3 @@ class FeatureSpace(Expansion):
             self._out = np.empty((1, width))
             self._row = dense(self._out)
         self._stale, self._width = True, -1
-
-    def encode_many(
-        self,
-        names: Sequence[Hashable],
-        matrix: NDArray[Any] | SparseRows,
-    ) -> Row:
-        """Turn a matrix into rows in the space's column order.
-
-        The rows are, to the bit, those that `encode` makes of the same records.
-
-        Parameters
-        ----------
-        names
-            The names of the matrix's columns; those not known are left out.
-        matrix
-            (n, number of names), without infinities; names and times are boxes, see ``boxes.py``.
-            Or sparse, where a record names only what its row holds, and where a column comes
-            several times for the words of a text.
-
-        Returns
-        -------
-        Row
-            All rows dense or all sparse (of a sparse matrix: sparse if records name few of the
-            features on the mean, or some are texts). Shares the memory of `matrix` when there is
-            nothing to move.
-
-        Examples
-        --------
-        >>> space = FeatureSpace(["a", "b"])
-        >>> space.encode_many(["b", "c"], np.array([[1.0, 2.0]])).values
-        array([[-inf,   1.]])
-
-        """
-        mixed = self._may_expand(names, matrix)
-        if isinstance(matrix, SparseRows):
-            if mixed:
-                row, lacking = self._expand_sparse(names, matrix)
-                self.ignored += lacking
-                return row
-            return self._encode_sparse(names, matrix)
-        names = tuple(names)
-        if matrix.ndim != 2 or matrix.shape[1] != len(names):
-            raise ValueError(f"{len(names)} names for a matrix of shape {matrix.shape}")
-        matrix = np.require(matrix, np.float64, ["C", "A", "W", "E"])
-        if mixed:
-            row, lacking = self._expand_matrix(names, matrix)
-            self.ignored += lacking
-            return row
-        columns, places = self._places_of(names)
-        n, named, width = len(matrix), len(columns), len(self._columns)
-        self.ignored = matrix.shape[1] - named
-        if places is not None:
-            matrix = np.take(matrix, places, axis=1)
-        if self.is_sparse(named):
-            starts = np.arange(0, n * named + 1, named) if named else np.zeros(n + 1)
-            return Row(
-                matrix.reshape(-1),
-                np.tile(columns, n),
-                starts.astype(np.int64),
-            )
-        if named == width:
-            return dense(np.ascontiguousarray(matrix))
-        values = np.full((n, width), ABSENT)
-        values[:, columns] = matrix
-        return dense(values)
-
-    def _places_of(self, names: tuple[Hashable, ...]) -> tuple[Columns, Columns | None]:
-        """Return the known columns in order, and which of the matrix they are; None if all are.
-
-        Batches of a stream name the same columns: what was found of the last is kept.
-        """
-        if self._placed is not None and self._placed[0] == names:
-            # The batch's own names, so that its next block need not look at each.
-            self._placed = names, *self._placed[1:]
-        else:
-            columns = np.array([self._columns.get(name, -1) for name in names], dtype=np.int64)
-            places = np.argsort(columns, kind="stable")
-            places = places[np.count_nonzero(columns < 0) :]
-            columns = columns[places]
-            if np.any(columns[1:] == columns[:-1]):
-                raise ValueError("two columns of the matrix have the same name")
-            as_they_are = np.array_equal(places, np.arange(len(names)))
-            self._placed = names, columns, None if as_they_are else places
-        return self._placed[1:]
-
-    def _encode_sparse(self, names: Sequence[Hashable], rows: SparseRows) -> Row:
-        n, width = len(rows), len(self._columns)
-        # Only the columns that occur: a block of few rows must not pay for all the names.
-        occurring, which = np.unique(rows.columns, return_inverse=True)
-        known = np.array([self._columns.get(names[c], -1) for c in occurring], dtype=np.int64)
-        self.ignored = int(np.count_nonzero(known < 0))
-        columns, values = known[which], rows.values
-        owners = np.repeat(np.arange(n), np.diff(rows.starts))
-        kept = columns >= 0
-        columns, values, owners = columns[kept], values[kept], owners[kept]
-        if not self.is_sparse(-(-len(columns) // max(1, n))):
-            filled = np.full((n, width), ABSENT)
-            filled[owners, columns] = values
-            return dense(filled)
-        order = np.lexsort((columns, owners))
-        starts = np.searchsorted(owners, np.arange(n + 1))
-        return Row(values[order], columns[order], starts.astype(np.int64))

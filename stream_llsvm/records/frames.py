@@ -104,6 +104,40 @@ def as_matrix(X: Any) -> Records:
     return Records(names, cells.with_words(matrix), cells.texts)
 
 
+def parted(X: Any, name: Any) -> tuple[list[Any], Records]:
+    """Return the values of one column, as they are, and the records without it.
+
+    Parameters
+    ----------
+    X
+        A dataframe, or a 2-D array if the column is called by its number.
+    name
+        The column.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+
+    Examples
+    --------
+    >>> values, records = parted(np.array([[1.0, 7.0, 2.0]]), 1)
+    >>> values, records.names, records.matrix
+    ([7.0], (0, 2), array([[1., 2.]]))
+
+    """
+    if isinstance(X, np.ndarray):
+        if X.ndim != _MATRIX or name not in range(X.shape[1]):
+            raise ValueError(f"no column of the array is called {show(name)}")
+        names = tuple(j for j in range(X.shape[1]) if j != name)
+        rest = as_matrix(np.delete(X, name, axis=1))
+        return X[:, name].tolist(), rest._replace(names=names)
+    frame = _frame(X)
+    if name not in frame.columns:
+        raise ValueError(f"no column of the frame is called {show(name)}")
+    return frame.get_column(name).to_list(), as_matrix(frame.drop(name).to_native())
+
+
 def _from_sparse(X: Any) -> tuple[Names, SparseRows]:
     rows = sparse_rows(X)
     infinite = np.isinf(rows.values)

@@ -33,6 +33,26 @@ class Row(NamedTuple):
     starts: NDArray[np.int64]
 
 
+def as_sparse(rows: Row) -> Row:
+    """Return dense rows as sparse ones, of what they name.
+
+    Parameters
+    ----------
+    rows
+        Dense rows.
+
+    Examples
+    --------
+    >>> as_sparse(dense(np.array([[1.0, ABSENT], [2.0, 3.0]])))
+    Row(values=array([1., 2., 3.]), columns=array([0, 0, 1]), starts=array([0, 1, 3]))
+
+    """
+    named = rows.values != ABSENT
+    starts = np.zeros(len(named) + 1, dtype=np.int64)
+    np.cumsum(named.sum(axis=1), out=starts[1:])
+    return Row(rows.values[named], np.nonzero(named)[1].astype(np.int64), starts)
+
+
 def dense(values: NDArray[np.float64]) -> Row:
     """Return dense rows.
 

@@ -38,6 +38,7 @@ from stream_llsvm.sklearn.regressors import StreamRegressor
 
 __all__ = [
     "AdditiveSVMClassifier",
+    "BoostedTreesClassifier",
     "BudgetedPegasosClassifier",
     "CSVMClassifier",
     "CommitteeClassifier",
@@ -45,9 +46,11 @@ __all__ = [
     "FernsClassifier",
     "L3SVMClassifier",
     "LCCClassifier",
+    "LDKLClassifier",
     "LLSVMClassifier",
     "LLSVMRegressor",
     "LocalSVMClassifier",
+    "ML3Classifier",
     "MemoryClassifier",
     "PegasosClassifier",
     "PegasosRegressor",
@@ -59,6 +62,8 @@ __all__ = [
 if TYPE_CHECKING:
 
     class AdditiveSVMClassifier(StreamClassifier): ...
+
+    class BoostedTreesClassifier(StreamClassifier): ...
 
     class BudgetedPegasosClassifier(StreamClassifier): ...
 
@@ -74,11 +79,15 @@ if TYPE_CHECKING:
 
     class LCCClassifier(StreamClassifier): ...
 
+    class LDKLClassifier(StreamClassifier): ...
+
     class LLSVMClassifier(StreamClassifier): ...
 
     class LLSVMRegressor(StreamRegressor): ...
 
     class LocalSVMClassifier(StreamClassifier): ...
+
+    class ML3Classifier(StreamClassifier): ...
 
     class MemoryClassifier(StreamClassifier): ...
 

@@ -65,8 +65,9 @@ def test_help_brings_in_no_more_than_it_must(arguments: list[str]) -> None:
 
 
 def test_a_command_that_is_none_is_looked_up() -> None:
-    said = 'unknown command "evaluat": did you mean "evaluate"? There are run, evaluate, replay,'
-    assert refused("evaluat", "x.csv") == f"stream-llsvm: {said} predict, inspect, demo, top\n"
+    said = 'unknown command "evaluat": did you mean "evaluate"? There are run, evaluate, replay, '
+    said += "predict, answer, inspect, demo and 1 more"
+    assert refused("evaluat", "x.csv") == f"stream-llsvm: {said}\n"
 
 
 @pytest.mark.parametrize("absent", ["typer", "rich"])

@@ -115,7 +115,9 @@ def test_what_columns_are_in_a_pipeline_file(tmp_path: Path) -> None:
     first, second = refused("run", pipeline).splitlines()
     assert "p.toml:2: [fields] user: user must be one of 'name', 'number', 'time'" in first
     assert "p.toml:3: [fields] price: price must be one of" in second
-    pipeline.write_text(text.replace('"nam"', '"number"').replace("7", '"name"') + SMALL_MODEL)
+    pipeline.write_text(
+        text.replace('"nam"', '"number"').replace("price = 7", 'price = "name"') + SMALL_MODEL
+    )
     columns = told("run", pipeline, "--field", "user=name,id=ignore")["columns"]
     assert (columns["user"]["kind"], columns["price"]["kind"]) == ("name", "name")
     assert "id" not in columns  # what flags say goes before the file

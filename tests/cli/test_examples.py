@@ -22,11 +22,15 @@ def test_each_is_without_mistakes(path: Path) -> None:
     assert "source" in Pipeline(path).checked()
 
 
-@pytest.mark.parametrize("name", ["file_to_file", "late_labels"])
-def test_those_of_files_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "records"), [("file_to_file", 1_500), ("late_labels", 1_500), ("keyed", 3_000)]
+)
+def test_those_of_files_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, records: int
+) -> None:
     (tmp_path / "examples").mkdir()
-    for file in (ROOT / "examples").glob("bananas*.csv"):
+    for file in (ROOT / "examples").glob("*.csv"):
         shutil.copy(file, tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    assert told("run", ROOT / "examples" / f"{name}.toml")["learned"] == 1_500
+    assert told("run", ROOT / "examples" / f"{name}.toml")["learned"] == records
     assert len(list(tmp_path.glob("runs/*/predictions.jsonl"))) == 1

@@ -25,6 +25,7 @@ from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for
 STATUS = {
     "state", "since", "text", "model", "source", "records", "predicted", "learned", "rate", "lag",
     "rejected", "reasons", "started", "checkpoint", "drifts", "features", "classes",
+    "late", "gave_up", "waited",
 }  # fmt: skip
 POINT = {
     "id", "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
@@ -33,7 +34,7 @@ POINT = {
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "labels", "events", "dead_letters", "fields", "model",
+    "labels", "keys", "events", "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}
 

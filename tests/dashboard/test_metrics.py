@@ -22,6 +22,11 @@ from tests.dashboard.live import Fed, Live, live, rows, wait_for
 
 #: What a run that learns numbers has besides.
 OF_NUMBERS = {score.metric for score in scores_of("regression")}
+#: What a model for each key has besides; a test below runs one.
+OF_KEYS = {
+    *("keys_known", "keys_new_total", "keys_bytes", "key_answers_total"),
+    *("key_right_total", "key_right_alone_total", "key_trust"),
+}
 ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -121,7 +126,9 @@ def test_a_label_of_any_text_is_read_back(text: str) -> None:
 
 def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
     board = json.loads((ROOT / "grafana" / "stream_llsvm.json").read_text())
-    there = {name for name, _ in told(run)} | {f"stream_llsvm_{one}" for one in OF_NUMBERS}
+    there = {name for name, _ in told(run)} | {
+        f"stream_llsvm_{one}" for one in OF_NUMBERS | OF_KEYS
+    }
     asked = set(re.findall(r"\bstream_llsvm_[a-z0-9_]+", json.dumps(board)))
     assert asked <= there
     # And all that there is is drawn, but for what histograms bring along.
@@ -139,6 +146,6 @@ def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
 
 def test_the_guide_names_every_metric(run: Live) -> None:
     guide = (ROOT / "docs" / "monitoring.md").read_text()
-    for name in (*(name for name, _ in told(run)), *OF_NUMBERS):
+    for name in (*(name for name, _ in told(run)), *OF_NUMBERS, *OF_KEYS):
         base = re.sub(r"_(bucket|sum|count)$", "", name)
         assert base.removeprefix("stream_llsvm_") in guide, name

@@ -145,6 +145,7 @@ def test_what_can_never_be_filled_is_not_shown(browser: Browser) -> None:
     with replaying(run.history(20)) as server, opened(browser, server.address) as (page, _):
         frame = run.frame(20, lag=None, checkpoint=None)
         frame |= {"lag": None, "labels": None}
+        frame["status"] |= {"late": 0, "gave_up": 0, "waited": 0.0}
         frame["model"] |= {"map": None, "whys": []}
         shown(server, page, frame)
         for hidden in ("#lag", "#labels", "#rejected", "#map", "#why", "#ask"):

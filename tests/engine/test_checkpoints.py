@@ -152,7 +152,7 @@ def test_a_full_disk_is_told_and_the_old_one_stays_good(
     kept = Checkpoints(tmp_path, on_error=told.append)
     kept.write({"i": 1}, wait=True)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(module, "write", full)

@@ -12,21 +12,24 @@ import numpy as np
 import pytest
 
 RECORDS = 500_000
-KILLS = 25
+KILLS = {"for all": 25, "for each key": 10}
 
 RUN = """
 import sys
 from pathlib import Path
-from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm import Engine, KeyedClassifier, LLSVMClassifier
 from stream_llsvm.connectors import FileDeadLetters, FileSink
 from stream_llsvm.connectors import FileSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 
-data, folder = Path(sys.argv[1]), Path(sys.argv[2])
+data, folder, which = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+model = LLSVMClassifier(n_anchors=10, n_neighbors=3, step_size=1.0)
+if which == "for each key":  # of which there are some six thousand
+    model = KeyedClassifier(model, key="c", max_keys=3_000)
 print("begun", flush=True)
 engine = Engine(
     FileSource([data], label="y"),
-    LLSVMClassifier(n_anchors=10, n_neighbors=3, step_size=1.0),
+    model,
     sink=FileSink(folder / "out.jsonl"),
     dead_letters=FileDeadLetters(folder / "dead.jsonl"),
     checkpoints=Checkpoints(folder / "checkpoints"),
@@ -53,23 +56,24 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def begin(data: Path, folder: Path) -> subprocess.Popen[str]:
+def begin(data: Path, folder: Path, which: str) -> subprocess.Popen[str]:
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-c", RUN, str(data), str(folder)]
+    command = [sys.executable, "-c", RUN, str(data), str(folder), which]
     run = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert run.stdout is not None
     assert run.stdout.readline() == "begun\n"
     return run
 
 
-def test_nothing_is_lost_or_learned_twice(data: Path, tmp_path: Path) -> None:
-    quiet = begin(data, tmp_path / "quiet")
+@pytest.mark.parametrize("which", KILLS)
+def test_nothing_is_lost_or_learned_twice(data: Path, tmp_path: Path, which: str) -> None:
+    quiet = begin(data, tmp_path / "quiet", which)
     undisturbed = quiet.communicate()[0]
     assert undisturbed == f"{RECORDS} {RECORDS - 500} 500\n"
     chance, killed = random.Random(0), 0
     while True:
-        run = begin(data, tmp_path / "killed")
-        if killed < KILLS:
+        run = begin(data, tmp_path / "killed", which)
+        if killed < KILLS[which]:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 run.wait(chance.uniform(0.0, 0.4))
             if run.returncode is None:
@@ -79,7 +83,7 @@ def test_nothing_is_lost_or_learned_twice(data: Path, tmp_path: Path) -> None:
                 continue
         assert run.communicate()[0] == undisturbed
         break
-    assert killed == KILLS, "the stream was over too soon"
+    assert killed == KILLS[which], "the stream was over too soon"
     for name in ("model.llsvm", "out.jsonl", "dead.jsonl"):
         mine, other = (tmp_path / which / name for which in ("killed", "quiet"))
         assert mine.read_bytes() == other.read_bytes(), name

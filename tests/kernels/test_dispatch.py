@@ -11,6 +11,7 @@ import pytest
 
 from stream_llsvm import CommitteeClassifier, load_model
 from stream_llsvm.kernels.dispatch import SIGNATURE, address_of, number_of
+from stream_llsvm.kernels.scaling import MANY
 from stream_llsvm.members.registry import KINDS, kernels_of
 
 RNG = np.random.default_rng(0)
@@ -45,7 +46,16 @@ def test_addresses_are_not_saved(tmp_path: Path) -> None:
         other.learn_many(X, Y)
         addresses = other._state.views(0)["addresses"]
         assert addresses[0].all()
-        assert (addresses[1] != 0).tolist() == [m.answers_together for m in other._state.members]
+        assert not addresses[1].any()  # so few features are never answered together
     model.learn_many(X, Y)
     assert model._state is not None
     assert fresh._state.state.tobytes() == model._state.state.tobytes()
+
+
+def test_what_answers_many_rows_together_is_compiled_for_many_features_only() -> None:
+    model = CommitteeClassifier()
+    model.learn_many(RNG.normal(size=(80, MANY)), Y)
+    assert model._state is not None
+    addresses = model._state.views(0)["addresses"]
+    assert (addresses[1] != 0).tolist() == [m.answers_together for m in model._state.members]
+    assert addresses[1].any()

@@ -21,6 +21,7 @@ from tests.oracle_compare import (
     FERNS,
     MEMORIES,
     PRIORS,
+    TREES,
     WAVES,
     Kernels,
     both_learn,
@@ -40,6 +41,7 @@ NEW: dict[str, Members] = {
     **PRIORS,
     **WAVES,
     **CONTEXTS,
+    **TREES,
     **COMMITTEES,
 }
 

@@ -9,7 +9,6 @@ from stream_llsvm.kernels import mixer
 from stream_llsvm.kernels.mixer import (
     EFFORT,
     FADE,
-    FIRST_TRUST,
     LARGEST_RATE,
     LARGEST_TRUST,
     MIXER_ROWS,
@@ -22,6 +21,7 @@ from tests.kernels.alone import alone
 from tests.oracle_parts import Array
 
 learn_mix = alone(mixer.learn_mix)
+rate_of = alone(mixer.rate_of)
 mix = alone(mixer.mix)
 
 
@@ -93,10 +93,11 @@ def test_the_step_follows_the_log_likelihoods_gradient(columns: int) -> None:
     _, z, squares, proba = _mix(mixer, scores, classes)
     after = mixer.copy()
     after[EFFORT] = 0.7
-    learn_mix(after, 9.0, z, squares, proba, label, 1.5, len(z))
+    rate = min(LARGEST_RATE, RATE / 4) * np.sqrt(classes / 2)
+    assert rate_of(4, classes) == pytest.approx(rate)
+    learn_mix(after, 9.0, z, squares, proba, label, 1.5 * rate, len(z))
     effort = FADE * 0.7 + gradient**2
     np.testing.assert_allclose(after[EFFORT], effort, rtol=1e-4)
-    rate = min(LARGEST_RATE, RATE / 4) * np.sqrt(classes / 2)
     moved = 1.5 * rate * gradient / np.sqrt(1 + effort)
     np.testing.assert_allclose(after[TRUST] - mixer[TRUST], moved, rtol=1e-4, atol=1e-7)
     np.testing.assert_allclose(after[POWER], mixer[POWER] + (squares - mixer[POWER]) / 10)
@@ -107,28 +108,28 @@ def test_who_says_nothing_is_left_as_it_was() -> None:
     mixer = _mixer(2)
     _, z, squares, proba = _mix(mixer, np.array([[0.0], [1.0]]), 2)
     before = mixer.copy()
-    learn_mix(mixer, 3.0, z, squares, proba, 1, 1.0, len(z))
+    learn_mix(mixer, 3.0, z, squares, proba, 1, LARGEST_RATE, len(z))
     assert np.array_equal(mixer[:, 0], before[:, 0])
     assert not np.array_equal(mixer[:, 1], before[:, 1])
 
 
 def test_trust_stays_in_bounds_whatever_a_record_weighs() -> None:
     mixer = np.zeros((MIXER_ROWS, 1))
-    mixer[TRUST], mixer[POWER] = FIRST_TRUST, 1
+    mixer[TRUST], mixer[POWER] = 2, 1
     for label in (0, 1, 1, 0):
         _, z, squares, proba = _mix(mixer, np.array([[2.0]]), 2)
-        learn_mix(mixer, 1.0, z, squares, proba, label, 1e6, len(z))
+        learn_mix(mixer, 1.0, z, squares, proba, label, 1e6 * LARGEST_RATE, len(z))
         assert np.abs(mixer[TRUST]).max() <= LARGEST_TRUST
 
 
 def test_an_expert_that_knows_gains_the_trust_that_a_guesser_loses() -> None:
     rng = np.random.default_rng(3)
     mixer = np.zeros((MIXER_ROWS, 2))
-    mixer[TRUST], mixer[POWER] = FIRST_TRUST / 2, 1
+    mixer[TRUST], mixer[POWER] = 1, 1
     for i in range(500):
         label = int(rng.integers(2))
         scores = np.array([[2.0 * label - 1], [rng.normal()]])
         _, z, squares, proba = _mix(mixer, scores, 2)
-        learn_mix(mixer, i + 1.0, z, squares, proba, label, 1.0, len(z))
+        learn_mix(mixer, i + 1.0, z, squares, proba, label, LARGEST_RATE, len(z))
     assert mixer[TRUST, 0] > 4
     assert abs(mixer[TRUST, 1]) < 0.7

@@ -8,6 +8,7 @@ import pytest
 from stream_llsvm.kernels import run
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.members.contexts.member import Contexts
+from stream_llsvm.members.words.member import Words
 from stream_llsvm.records.boxes import boxed_name, boxed_time
 from tests.kernels.alone import alone
 from tests.oracle_compare import COMMITTEES, Kernels, stream
@@ -17,7 +18,7 @@ NO, YES = boxed_name("no"), boxed_name("yes")
 
 def made(width: int = 3, classes: int = 2) -> Kernels:
     """Return a committee, of members that know no names, which has learned some numbers."""
-    members = [one for one in COMMITTEES["all"] if not isinstance(one, Contexts)]
+    members = [one for one in COMMITTEES["all"] if not isinstance(one, Contexts | Words)]
     kernels = Kernels(members, width, classes)
     kernels.rows(*stream(0, 120, width, classes))
     return kernels

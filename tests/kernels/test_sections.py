@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 
 from stream_llsvm.kernels.compile import Array
-from stream_llsvm.kernels.plan import FIRST_SECTION, MODEL_ROW, OWN, PLAN_WIDTH
+from stream_llsvm.kernels.plan import FIRST_SECTION, MEMBER_ROW, MODEL_ROW, OWN, PLAN_WIDTH
 from stream_llsvm.kernels.sections import own_sizes, scratch, sections_of, state, views
 
 MANY = tuple(f"size_{i}" for i in range(FIRST_SECTION))
@@ -33,7 +33,7 @@ class Shelf(NamedTuple):
 
 def laid_out() -> tuple[Any, Any, Any]:
     plan = np.zeros((2, PLAN_WIDTH), dtype=np.int64)
-    plan[0, MODEL_ROW.width] = 5
+    plan[0, MODEL_ROW.width], plan[1, MEMBER_ROW.width] = 9, 5  # it is capped
     columns = own_sizes(Shelf)
     plan[1, columns["shelves"]], plan[1, columns["copies"]] = 4, 2
     plan[1, FIRST_SECTION : FIRST_SECTION + 3] = 8, 40, 16

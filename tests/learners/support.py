@@ -9,14 +9,17 @@ import numpy as np
 
 from stream_llsvm import (
     AdditiveSVMClassifier,
+    BoostedTreesClassifier,
     BudgetedPegasosClassifier,
     CommitteeClassifier,
     ContextsClassifier,
     CSVMClassifier,
     FernsClassifier,
     L3SVMClassifier,
+    LDKLClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
+    ML3Classifier,
     PegasosClassifier,
 )
 from stream_llsvm.learners.anchored import AnchorClassifier
@@ -41,9 +44,12 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     AdditiveSVMClassifier: {"n_knots": 5},
     MemoryClassifier: {"window": 70},
     ContextsClassifier: {"n_cells": 1_024},
+    BoostedTreesClassifier: {"n_trees": 4, "n_leaves": 8},
     FernsClassifier: {"n_ferns": 8, "depth": 4},
     LocalSVMClassifier: {"window": 70},
     L3SVMClassifier: {"n_clusters": 5},
+    LDKLClassifier: {"depth": 2},
+    ML3Classifier: {"n_machines": 4},
     BudgetedPegasosClassifier: {"budget": 20},
     PegasosClassifier: {"batch_size": 3},
     CommitteeClassifier: {
@@ -54,7 +60,9 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
             "memory:70",
             "prior:9",
             "waves:8",
+            "trees:4",
             "ferns:8",
+            "words:1024",
             "contexts:1024",
         )
     },

@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stream_llsvm import FeaturesLeftOutWarning, LCCClassifier, SAPLClassifier
+from stream_llsvm import (
+    CommitteeClassifier,
+    FeaturesLeftOutWarning,
+    LCCClassifier,
+    SAPLClassifier,
+)
 from stream_llsvm.learners.base import LocalClassifier
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
@@ -179,17 +184,23 @@ def test_epochs(epochs: Any) -> None:
     )
 
 
+def room_of(kind: type[LocalClassifier]) -> int:
+    """Return how many megabytes a model needs for some classes: a table of words is large."""
+    return 8 if kind in (SAPLClassifier, CommitteeClassifier) else 1
+
+
 @pytest.mark.parametrize("kind", ALL_LEARNERS)
 def test_a_model_does_not_begin_too_large(kind: type[LocalClassifier]) -> None:
     wide = np.random.default_rng(0).normal(size=(4, 20_000))
-    message = r"20,000 features and . classes .* more than max_mb=1: fold the features .*raise"
+    room = room_of(kind)
+    message = rf"20,000 features and . classes .* more than max_mb={room}: fold .*raise"
     for call in (
         lambda m: m.learn_one(dict(enumerate(wide[0].tolist())), 0),
         lambda m: m.learn_many(wide, [0, 1, 2, 3]),
         lambda m: m.test_then_learn(wide, [0, 1, 2, 3]),
         lambda m: m.warm_start(wide, [0, 1, 2, 3]),
     ):
-        refused(small(kind, max_mb=1), [], call, message)
+        refused(small(kind, max_mb=room), [], call, message)
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)
@@ -202,24 +213,24 @@ def test_a_model_that_runs_leaves_out_what_it_has_no_room_for(kind: type[LocalCl
         lambda m: m.warm_start(wide, [0, 1, 2, 0], epochs=1),
     )
     for call in calls:
-        model = small(kind, max_mb=1)
+        model = small(kind, max_mb=room_of(kind))
         taught(model, records(40))
-        with pytest.warns(FeaturesLeftOutWarning, match="max_mb=1 has room for"):
+        with pytest.warns(FeaturesLeftOutWarning, match=r"max_mb=\d has room for"):
             call(model)
-        assert model._state is not None and model._state.n_bytes <= 2**20
+        assert model._state is not None and model._state.n_bytes <= room_of(kind) * 2**20
         assert 3 < len(model.features) == 20_003 - model.left_out
         assert sound(model) and model.predict_one(x) is not None
 
 
 @pytest.mark.parametrize("kind", ALL_LEARNERS)
 def test_a_label_that_is_an_id_is_refused_in_time(kind: type[LocalClassifier]) -> None:
-    model = small(kind, max_mb=1)
+    model = small(kind, max_mb=room_of(kind))
     with pytest.raises(ValueError, match="a class and not a number or an id"):
         for i in range(100_000):
             model.learn_one(GOOD, i)
     known = len(model.classes)
     assert 5 < known < 100_000
-    assert model._state is not None and model._state.n_bytes <= 2**20
+    assert model._state is not None and model._state.n_bytes <= room_of(kind) * 2**20
     model.learn_one(GOOD, known - 1)
     assert model.predict_one(GOOD) is not None
 

@@ -68,9 +68,10 @@ def test_trust_is_learned_from_the_scores_of_the_prediction(
     fresh = views(model)["scores"][0, 0].astype(float)
     assert not np.allclose(fresh, foretold, atol=1e-3), "the model has not learned meanwhile"
 
-    oracle = Mixer(foretold.shape[0], classes, on_top=int(kind is CommitteeClassifier))
+    on_top = int(kind is CommitteeClassifier)
+    oracle = Mixer([4.0] * len(foretold), classes, on_top, seldom=4)  # the words' experts
     oracle.trust, oracle.power, oracle.effort = before["mixer"][[TRUST, POWER, EFFORT]]
-    oracle.mixed = int(before["counters"][MIXED])
+    oracle.mixed = int(before["counters"][MIXED]) + 1
     oracle.learn(oracle.mix(foretold), model.classes.index(labels[0]), 1.0)
     after = views(model)["mixer"]
     np.testing.assert_allclose(after[TRUST], oracle.trust, rtol=1e-5, atol=1e-7)

@@ -22,6 +22,7 @@ from stream_llsvm.members.contexts.table import COUNT as CAME
 from stream_llsvm.members.contexts.table import SHARES
 from stream_llsvm.members.ferns import kernel as ferns
 from stream_llsvm.members.neighbours import kernel as memory
+from stream_llsvm.members.trees import state as trees
 from stream_llsvm.members.waves import kernel as waves
 from tests.learners.support import ALL_LEARNERS, everything, records, small, sound, taught
 
@@ -62,8 +63,8 @@ def test_what_is_impossible_is_refused(change: tuple[int, str, Any, float]) -> N
 
 
 #: The rows of the plan of a small committee: anchors:1, anchors:8, additive:5, memory:70, prior:9,
-#: waves:8, ferns:8, contexts:1024.
-ADDITIVE, MEMORY, PRIOR, WAVES, FERNS, CONTEXTS = 3, 4, 5, 6, 7, 8
+#: waves:8, trees:4, ferns:8, words:1024, contexts:1024.
+ADDITIVE, MEMORY, PRIOR, WAVES, TREES, FERNS, CONTEXTS = 3, 4, 5, 6, 7, 8, 10
 IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "additive: records learned below 0": (ADDITIVE, "running", additive.SEEN, -1.0),
     "additive: a mass below 0": (ADDITIVE, "mass", (0, 0), -1.0),
@@ -95,7 +96,33 @@ IMPOSSIBLE_IN_MEMBERS: dict[str, tuple[int, str, Any, float]] = {
     "ferns: records learned below 0": (FERNS, "running", ferns.SEEN, -1.0),
     "ferns: born below 0": (FERNS, "facts", (ferns.BORN, 0), -1.0),
     "ferns: a mass below 0": (FERNS, "mass", (0, 0), -1.0),
+    "ferns: a label that there is not": (FERNS, "labels", 5, 3),
+    "ferns: a label of absurd number": (FERNS, "labels", 199, 2**62),
+    "ferns: a label below 0": (FERNS, "labels", 0, -1),
     "ferns: nan in a threshold": (FERNS, "thresholds", (0, 0), np.nan),
+    "trees: records seen below 0": (TREES, "running", trees.SEEN, -1),
+    "trees: more histograms free than there are": (TREES, "running", trees.FREE, 105),
+    "trees: one free that has a leaf": (TREES, "running", trees.FREE, 104),
+    "trees: less than none free": (TREES, "running", trees.FREE, -1),
+    "trees: more columns than there are": (TREES, "running", trees.KNOWN, 9),
+    "trees: no nodes": (TREES, "facts", (trees.SIZE, 0), 0),
+    "trees: more nodes than there is room for": (TREES, "facts", (trees.SIZE, 0), 129),
+    "trees: half a pair of nodes": (TREES, "facts", (trees.SIZE, 0), 2),
+    "trees: born in the future": (TREES, "facts", (trees.BORN, 1), 10_000),
+    "trees: a feature beyond the last": (TREES, "asks", (0, 0), 3),
+    "trees: a feature below 0": (TREES, "asked", (0, 0), -1),
+    "trees: a node below itself": (TREES, "below", (0, 0), 0),
+    "trees: a node beyond the last": (TREES, "below", (0, 0), 126),
+    "trees: a node below two": (TREES, "above", (0, 1), 1),
+    "trees: a histogram of nobody": (TREES, "slots", (0, 0), 104),
+    "trees: a histogram of two": (TREES, "free", 0, 103),
+    "trees: a mass below 0": (TREES, "mass", (0, 0), -1.0),
+    "trees: a variance below 0": (TREES, "sums", (0, 0, 0, 1), -1.0),
+    "trees: a sum of millions": (TREES, "sums", (0, 0, 0, 0), 1e30),
+    "trees: a look that is overdue": (TREES, "since", 0, 30.0),
+    "trees: bins of no width": (TREES, "bins", (0, 0, trees.PACE), 0.0),
+    "trees: a cut beyond all values": (TREES, "cuts", (0, 0), 1e30),
+    "trees: nan in a value": (TREES, "values", (0, 0, 0, 0), np.nan),
     "contexts: more fields than columns": (CONTEXTS, "running", contexts.N_FIELDS, 4),
     "contexts: less than no fields": (CONTEXTS, "running", contexts.N_FIELDS, -1),
     "contexts: more sets than there is room for": (CONTEXTS, "running", contexts.N_SETS, 129),
@@ -183,8 +210,8 @@ def test_no_number_in_a_file_can_crash_the_process(
                 for value in (-1.0, 0.0, 0.5, 1e30, -1e30, 1e300):
                     if kept_as == "f4" and abs(value) > 1e38:
                         continue
-                    if kept_as == "i8" and abs(value) > 2**62:
-                        value = 2.0**62  # noqa: PLW2901
+                    if kept_as in ("i4", "i8") and abs(value) > 2**62:
+                        value = 2.0 ** (62 if kept_as == "i8" else 30)  # noqa: PLW2901
                     at = np.unravel_index(place, block.views(row)[section].shape)
                     try:
                         loaded = from_payload(changed(model, row, section, at, value))

@@ -13,6 +13,7 @@ from stream_llsvm import (
     CommitteeClassifier,
     FernsClassifier,
     L3SVMClassifier,
+    LDKLClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
     PegasosClassifier,
@@ -27,8 +28,9 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
-    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'pegasos', "
-    "'linear', 'prior', 'waves', 'contexts', with a size or without: got "
+    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'ldkl', 'ml3', "
+    "'pegasos', 'linear', 'prior', 'waves', 'trees', 'contexts', 'words', with a size or without: "
+    "got "
 )
 REFUSED: dict[str, tuple[list[Any], str]] = {
     **{name: SHARED_REFUSED[name] for name in SHARED},
@@ -41,6 +43,9 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
     "global_share": ([*NO_NUMBER, -0.1, 1_001], "global_share must be a number from 0 to 1000"),
     "step_size": ([*NO_NUMBER[1:], 0, "paper"], "step_size"),
     "l2": SHARED_REFUSED["l2"],
+    "sharpness": ([*NO_NUMBER, 0, 1e4], "sharpness must be a number from 0.001 to 1000"),
+    "n_machines": ([*NO_WHOLE, 0, 1_001], "n_machines must be a whole number from 1 to 1,000"),
+    "norm": ([*NO_NUMBER, 0.9, 101], "norm must be a number from 1 to 100"),
     "n_knots": ([*NO_WHOLE, 1, 1_026], "n_knots must be a whole number from 2 to 1,025"),
     "window": ([*NO_WHOLE, 0, 10**6 + 1], "window must be a whole number from 1 to 1,000,000"),
     "metric": (["", "euclid", 1, True, ["learned"]], "metric must be one of 'learned'"),
@@ -49,6 +54,8 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
         "n_cells must be a whole number from 1,024 to 1,048,576",
     ),
     "n_ferns": ([*NO_WHOLE, 0, 10_001], "n_ferns must be a whole number from 1 to 10,000"),
+    "n_trees": ([*NO_WHOLE, 0, 10_001], "n_trees must be a whole number from 1 to 10,000"),
+    "n_leaves": ([*NO_WHOLE, 1, 1_025], "n_leaves must be a whole number from 2 to 1,024"),
     "depth": ([*NO_WHOLE, 0, 17], "depth must be a whole number from 1 to 16"),
     "k": (["3", None, True, 0, 33, float("nan")], "k must be a number from 0.1 to 32"),
     "kernel": (["", "poly", 1, None, ["rbf"]], "kernel must be one of 'rbf', 'linear'"),
@@ -77,6 +84,9 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
 }
 #: What one kind understands by an option that others have too.
 OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
+    LDKLClassifier: {
+        "depth": ([*NO_WHOLE, 0, 11], "depth must be a whole number from 1 to 10"),
+    },
     LocalSVMClassifier: {
         "metric": (["", "learned", 1, True], "metric must be one of 'diagonal', 'megm'"),
     },
@@ -98,6 +108,7 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
     },
 }
 OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
+    LDKLClassifier: {"depth": [1, 10]},
     LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
     L3SVMClassifier: {"sigma": [1e-3, 2, 1e3]},
     BudgetedPegasosClassifier: {"budget": [1, 100_000], "l2": [1e-12, 1]},
@@ -116,6 +127,9 @@ ALLOWED: dict[str, list[Any]] = {
     "global_share": [0.0, 1, 1_000],
     "step_size": ["auto", 2.0],
     "l2": [0.0, 1],
+    "sharpness": [1e-3, 1, 1e3],
+    "n_machines": [1, 1_000],
+    "norm": [1, 1.5, 100.0],
     "n_knots": [2, 1_025],
     "window": [1, 10**6],
     "metric": ["learned", None],

@@ -14,13 +14,15 @@ from stream_llsvm import (
     BudgetedPegasosClassifier,
     CommitteeClassifier,
     L3SVMClassifier,
+    LDKLClassifier,
     LLSVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
+    ML3Classifier,
     load_model,
 )
 from stream_llsvm.learners.base import LocalClassifier
-from stream_llsvm.learners.merge import _brought_to
+from stream_llsvm.learners.merge import MergeWarning, _brought_to
 from stream_llsvm.members.neighbours import kernel as remembering
 from stream_llsvm.model.merge import merged
 from stream_llsvm.records.features import FeatureSpace
@@ -29,7 +31,13 @@ from tests.learners.support import ALL_LEARNERS, everything, records, small, sou
 
 # What a query's small SVM was solved from cannot be averaged, nor weights of other landmarks or
 # support vectors.
-NO_MEAN = (LocalSVMClassifier, L3SVMClassifier, BudgetedPegasosClassifier)
+NO_MEAN = (
+    LocalSVMClassifier,
+    L3SVMClassifier,
+    LDKLClassifier,
+    ML3Classifier,
+    BudgetedPegasosClassifier,
+)
 KINDS = pytest.mark.parametrize("kind", [kind for kind in ALL_LEARNERS if kind not in NO_MEAN])
 
 
@@ -86,7 +94,7 @@ def test_copies_of_one_are_that_one(kind: type[LocalClassifier]) -> None:
     # Also when every number goes through the means.
     assert model._state is not None
     mean = copy.deepcopy(model)
-    mean._state = merged([copy.deepcopy(model._state) for _ in range(3)], [1.0, 2.0, 0.5])
+    mean._state = merged([copy.deepcopy(model._state) for _ in range(3)], [1.0, 2.0, 0.5]).state
     assert sound(mean)
     for x, _ in records(100, seed=1):
         # Rounding may change which of two anchors is nearer.
@@ -259,15 +267,17 @@ def test_of_waves_that_differ_those_that_have_seen_the_most_are_taken() -> None:
         assert np.array_equal(model._state.views(1)[name], a._state.views(1)[name])
 
 
-def test_anchors_that_are_not_shared_are_refused() -> None:
+def test_of_anchors_that_are_not_shared_the_newest_models_are_taken() -> None:
     options: Any = {"n_anchors": 12, "n_neighbors": 4}
     a = taught(LLSVMClassifier(**options), records(300))
-    b = taught(LLSVMClassifier(**options), records(300, seed=1))
-    with pytest.raises(ValueError, match=r"do not share their anchors.*copies of one"):
-        a.merge([b])
+    b = taught(LLSVMClassifier(**options), records(200, seed=1))
     c = taught(LLSVMClassifier(**options), records(5))
-    with pytest.raises(ValueError, match="has 5 anchors in one model and 12 in another"):
-        a.merge([c])
+    for other in (b, c):
+        with pytest.warns(MergeWarning, match=r"anchors:12 has nothing in common"):
+            model = a.merge([other])
+        assert model.merge_fallbacks == {"anchors:12": 1}
+        assert [round(p.mass) for p in model.anchors] == [round(p.mass) for p in a.anchors]
+        assert sound(model)
 
 
 def test_a_local_svm_cannot_be_merged() -> None:
@@ -278,7 +288,12 @@ def test_a_local_svm_cannot_be_merged() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [(L3SVMClassifier, "landmarks:5"), (BudgetedPegasosClassifier, "pegasos:20")],
+    [
+        (L3SVMClassifier, "landmarks:5"),
+        (LDKLClassifier, "ldkl:2"),
+        (ML3Classifier, "ml3:4"),
+        (BudgetedPegasosClassifier, "pegasos:20"),
+    ],
 )
 def test_machines_over_landmarks_cannot_be_merged(kind: type[LocalClassifier], name: str) -> None:
     first, *others = parted(kind)

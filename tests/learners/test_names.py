@@ -230,3 +230,15 @@ def test_hostile_records(seed: int) -> None:
         model.learn_one(x, i % 3)
     assert model._state is not None
     assert model._state.sound()
+
+
+@pytest.mark.parametrize("kind", [SAPLClassifier, CommitteeClassifier])
+def test_who_was_asked_when_there_was_one_class_learns_the_same(kind: Any) -> None:
+    """What was foretold of one class says nothing of two."""
+    records = [("a b c d", 1), ("e f g h", 0), ("a b e f", 1), ("c d a e", 0)]
+    asked, not_asked = kind(), kind()
+    for text, label in records:
+        asked.predict_one({"text": text})
+        asked.learn_one({"text": text}, label)
+        not_asked.learn_one({"text": text}, label)
+    assert same(asked, not_asked)

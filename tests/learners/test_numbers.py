@@ -54,7 +54,9 @@ def test_blocks_are_row_by_row(kind: Any) -> None:
         for row, target, c in zip(X.to_dict("records"), y.tolist(), w.tolist(), strict=True):
             told.append(one.predict_one(row))
             one.learn_one(row, target, w=c)
-        assert many.test_then_learn(X, y, w=w).tolist() == told
+        block = many.test_then_learn(X, y, w=w).tolist()
+        # The first record brings the new names: sums over more columns round in another order.
+        assert block[0] == pytest.approx(told[0], rel=1e-6) and block[1:] == told[1:]
         assert everything(many) == everything(one)
         told = [one.predict_one(row) for row in X.to_dict("records")]
         assert list(many.predict_many(X)) == told

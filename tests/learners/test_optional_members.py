@@ -17,18 +17,23 @@ from stream_llsvm import (
     BudgetedPegasosClassifier,
     CommitteeClassifier,
     L3SVMClassifier,
+    LDKLClassifier,
     LocalSVMClassifier,
+    ML3Classifier,
     ModelFileError,
     PegasosClassifier,
     load_model,
 )
+from stream_llsvm.kernels.judge import JUDGE_ONE_IN
 from stream_llsvm.kernels.mixer import AWAKE
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.family.budget_svm import kernel as budget
 from stream_llsvm.members.family.landmarks import kernel as landmarks
+from stream_llsvm.members.family.ldkl import kernel as ldkl
 from stream_llsvm.members.family.local_svm import kernel as local
 from stream_llsvm.members.family.local_svm.window import LABEL, NORM, STAMP, WORTH
+from stream_llsvm.members.family.ml3 import kernel as ml3
 from stream_llsvm.members.family.pegasos import steps
 from stream_llsvm.members.registry import KINDS
 from tests.learners.support import everything, records, small, taught
@@ -49,9 +54,14 @@ class OptionalMember(NamedTuple):
     #: Ways in which it is linear or smooth as long as the same part of it answers.
     smooth: dict[str, Options]
     #: Which part of it answered the last record.
-    answering: Callable[[Own], tuple[int, ...]]
+    answering: Callable[[Own], tuple[float, ...]]
     #: What no file may say: the section, the place in it, and the value.
     impossible: dict[str, tuple[str, Any, float]]
+
+
+def _codes(own: Own) -> tuple[float, ...]:
+    """Where no machine is far above 0 a code turns fast: there the slope is that of a point."""
+    return tuple(np.round(own["codes"], 1).ravel().tolist())
 
 
 def _neighbours(own: Own) -> tuple[int, ...]:
@@ -78,6 +88,18 @@ LINEAR_WAYS: dict[str, Options] = {
     "no ball": {"projection": False, "t0": 50},
     "logistic": {"loss": "logistic", "batch_size": 1},
     "squared": {"loss": "squared_hinge", "l2": 0.1},
+}
+
+LDKL_WAYS: dict[str, Options] = {
+    "usual": {},
+    "one gate": {"depth": 1, "sharpness": 2.0},
+    "hinge, one against the rest": {"loss": "hinge", "multiclass": "ovr"},
+}
+
+ML3_WAYS: dict[str, Options] = {
+    "usual": {},
+    "the best machine": {"n_machines": 3, "norm": 1.0},
+    "hinge, one against the rest": {"loss": "hinge", "multiclass": "ovr"},
 }
 
 OPTIONAL = {
@@ -170,6 +192,38 @@ OPTIONAL = {
             "nan in a bias": ("bias", 0, np.nan),
         },
     ),
+    "ldkl": OptionalMember(
+        LDKLClassifier,
+        "ldkl:2",
+        LDKL_WAYS,
+        LDKL_WAYS,
+        lambda own: (),
+        {
+            "records seen below 0": ("running", ldkl.SEEN, -1.0),
+            "more records than can be counted": ("running", ldkl.SEEN, 2.0**53),
+            "a spread below 0": ("running", ldkl.SPREAD, -1.0),
+            "an effort below 0": ("efforts", (0, 0), -1.0),
+            "a mass below 0": ("mass", (0, 0), -1.0),
+            "infinity in a gate": ("gates", (0, 0, 0), np.inf),
+            "nan in a bend": ("bends", (0, 0, 0), np.nan),
+            "nan in a weight": ("weights", (0, 0, 0, 0, 0), np.nan),
+        },
+    ),
+    "ml3": OptionalMember(
+        ML3Classifier,
+        "ml3:4",
+        ML3_WAYS,
+        ML3_WAYS,
+        _codes,
+        {
+            "records seen below 0": ("running", ml3.SEEN, -1.0),
+            "more records than can be counted": ("running", ml3.SEEN, 2.0**53),
+            "a spread below 0": ("running", ml3.SPREAD, -1.0),
+            "a mass below 0": ("mass", (0, 0, 0), -1.0),
+            "infinity in a weight": ("weights", (0, 0, 0, 0, 0), np.inf),
+            "nan in a bias": ("biases", (0, 0, 0, 0), np.nan),
+        },
+    ),
 }
 #: Each of them between members of other kinds.
 COMMITTEES = {kind: ("anchors:5", member.name, "ferns:6") for kind, member in OPTIONAL.items()} | {
@@ -247,7 +301,9 @@ def test_a_member_learns_what_it_would_learn_alone(kind: str) -> None:
 
 
 @pytest.mark.parametrize("member", OPTIONAL.values(), ids=OPTIONAL)
-def test_it_says_and_learns_nothing_while_it_sleeps(member: OptionalMember) -> None:
+def test_while_it_rests_it_says_nothing_and_learns_what_it_is_judged_on(
+    member: OptionalMember,
+) -> None:
     X, y = arrays(300)
     model = CommitteeClassifier(members=("anchors:1", member.name))
     model.learn_many(X, y)
@@ -257,9 +313,13 @@ def test_it_says_and_learns_nothing_while_it_sleeps(member: OptionalMember) -> N
     explained = model.explain_one({0: 0.5, 1: 0.5})
     assert explained.members[member.name] == 0 and explained.voters == []
     model.learn_one({0: 0.5, 1: 0.5}, 1)
-    model.learn_many(X[:20], y[:20])
+    judged = JUDGE_ONE_IN - (len(X) + 1) % JUDGE_ONE_IN
+    model.learn_many(X[: judged - 1], y[: judged - 1])
     for name, view in model._state.views(2).items():
         assert np.array_equal(view, before[name], equal_nan=True), name
+    model.learn_many(X[judged - 1 : judged], y[judged - 1 : judged])
+    after = model._state.views(2)
+    assert any(not np.array_equal(after[name], before[name], equal_nan=True) for name in after)
 
 
 def _asked(member: OptionalMember, model: LocalClassifier, x: dict[Any, Any]) -> tuple[Any, ...]:

@@ -71,3 +71,17 @@ def test_labels_move_the_anchors() -> None:
     stream = records(500)
     sapl, llsvm = taught(small(SAPLClassifier), stream), taught(small(LLSVMClassifier), stream)
     assert [a.position for a in sapl.anchors] != [a.position for a in llsvm.anchors]
+
+
+def test_streams_of_numbers_are_as_without_its_member_for_words() -> None:
+    class Alone(SAPLClassifier):
+        def _members(self) -> Any:
+            return super()._members()[:1]
+
+    stream = records(700, features=6)
+    X, y = np.array([list(x.values()) for x, _ in stream]), [label for _, label in stream]
+    whole, alone = SAPLClassifier(n_anchors=12), Alone(n_anchors=12)
+    assert whole.test_then_learn(X, y).tolist() == alone.test_then_learn(X, y).tolist()
+    assert np.array_equal(whole.predict_proba_many(X), alone.predict_proba_many(X))
+    assert [member.name for member in whole.mixture] == ["anchors:12", "words:16384"]
+    assert len(SAPLClassifier(step_size=1.0)._members()) == 1

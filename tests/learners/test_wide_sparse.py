@@ -17,12 +17,14 @@ from stream_llsvm import (
     SAPLClassifier,
     load_model,
 )
+from stream_llsvm.kernels.mixer import AWAKE, SINCE
 from stream_llsvm.kernels.plan import MEMBER_ROW
-from stream_llsvm.kernels.run import USUALLY_NAMED
+from stream_llsvm.kernels.run import TAUGHT, USUALLY_NAMED
 from stream_llsvm.kernels.scaling import MANY
-from stream_llsvm.kernels.sleep import LINE, TERM
+from stream_llsvm.kernels.sleep import LINE, TERM, share_named
 from stream_llsvm.model.room import roomy
 from stream_llsvm.records.names import sort_key
+from tests.kernels.alone import alone
 
 Texts = list[tuple[dict[Any, float], int]]
 
@@ -53,7 +55,7 @@ def right(model: Any, records: Texts) -> float:
 def test_the_linear_machine_learns_texts() -> None:
     """Steps over named columns only, seen from the anchor, grew without end: 89 % and falling."""
     model = CommitteeClassifier(members=("anchors:1",))
-    assert right(model, texts(800)) > 0.93
+    assert right(model, texts(800)) > 0.92
 
 
 def test_a_word_teaches_the_first_time_it_comes() -> None:
@@ -90,10 +92,10 @@ def new_words(n: int, each: int) -> Texts:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_does_not_end_where_there_is_no_room_for_more_names(kind: Any) -> None:
-    model = kind(max_mb={CommitteeClassifier: 8, SAPLClassifier: 2}.get(kind, 1))
+    model = kind(max_mb={CommitteeClassifier: 12, SAPLClassifier: 2}.get(kind, 1))
     stream = new_words(60, 40)
     with pytest.warns(
-        FeaturesLeftOutWarning, match="max_mb=. has room for .* are left out"
+        FeaturesLeftOutWarning, match="max_mb=.* has room for .* are left out"
     ) as told:
         for x, label in stream:
             model.predict_one(x)
@@ -117,7 +119,7 @@ def test_a_stream_does_not_end_where_there_is_no_room_for_more_names(kind: Any) 
 
 @pytest.mark.parametrize("kind", [SAPLClassifier, PegasosClassifier])
 def test_names_are_left_out_of_batches_as_they_are_of_records(kind: Any) -> None:
-    one, many = (kind(max_mb=1) for _ in range(2))
+    one, many = (kind(max_mb=2 if kind is SAPLClassifier else 1) for _ in range(2))
     vocabulary = [*"ab", *(("w", i) for i in range(60_000))]
     stream = new_words(40, 40)
     places = {name: i for i, name in enumerate(sorted(vocabulary, key=sort_key))}
@@ -183,7 +185,7 @@ def test_the_budget_counts_what_records_name() -> None:
     model = CommitteeClassifier(members=("anchors:1", "anchors:30"), budget=40_000)
     rng = np.random.default_rng(0)
     named: list[int] = []
-    for i in range(3 * TERM + 1):
+    for i in range(6 * TERM + 1):
         named.append(int(rng.integers(5, 15)))
         words = rng.choice(4_000, named[-1], replace=False).tolist()
         model.learn_one(dict.fromkeys(words, 1.0), i % 2)
@@ -197,9 +199,97 @@ def test_the_budget_counts_what_records_name() -> None:
 
 def test_it_counts_all_columns_of_records_that_name_them_all() -> None:
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(2 * TERM + 1, MANY))
+    X = rng.normal(size=(4 * TERM + 1, MANY))
     model = CommitteeClassifier(members=("anchors:1", "anchors:30"), budget=2_000)
     model.learn_many(X, X[:, 0] > 0)
     assert model._state is not None
     assert model._state.views(0)["counters"][USUALLY_NAMED] == MANY
     assert not all(report.awake for report in model.mixture)
+
+
+# ---- who works among names
+
+FEW = ("anchors:1", "additive:5", "memory:70", "prior:9", "ferns:8", "words:1024")
+
+
+def awake(model: Any) -> list[str]:
+    return [member.name for member in model.mixture if member.awake]
+
+
+def test_members_that_see_the_first_names_only_rest_from_then_on() -> None:
+    """Words learns from all; the others are still there, and keep what they know."""
+    model = CommitteeClassifier(members=FEW)
+    stream = texts(150, words=2_000, common=20)
+    seen = set()
+    for x, label in stream:
+        model.learn_one(x, label)
+        assert model._state is not None
+        seen.add((model._state.is_capped, len(awake(model))))
+        if model._state.is_capped:
+            break
+    assert seen == {(False, len(FEW)), (True, 2)}
+    assert awake(model) == ["prior:9", "words:1024"]
+    assert model._state is not None and model._state.sound()
+    views, facts = model._state.views(0), model._state.views(0)["members"]
+    since = facts[SINCE, facts[AWAKE] == 0]
+    assert (since == views["counters"][TAUGHT] - 1).all(), "the record comes after"
+    facts[AWAKE, 0] = 1
+    model._make_room([f"new {i}" for i in range(6_000)], [])
+    assert awake(model) == ["anchors:1", "prior:9", "words:1024"], "who was woken stays awake"
+
+
+def test_a_capped_member_costs_what_it_sees() -> None:
+    """Not as little as if the names in a record were few of its features, too."""
+    model = CommitteeClassifier(members=FEW)
+    for x, label in texts(60, words=2_000, common=20):
+        model.learn_one(x, label)
+    model._make_room([f"new {i}" for i in range(30_000)], [])
+    state = model._state
+    assert state is not None and state.is_capped and state.members[0].capped
+    share = alone(share_named)
+    assert share(state.plan, 0, 100.0) == 1.0
+    assert share(state.plan, len(FEW) - 1, 100.0) == 1_600 / state.width
+
+
+def test_whose_records_name_many_features_has_nobody_rest() -> None:
+    model = CommitteeClassifier(members=FEW)
+    X = np.random.default_rng(0).normal(size=(5, 700))
+    model.learn_many(X, [0, 1, 0, 1, 0])
+    assert len(awake(model)) == len(FEW)
+    sapl = SAPLClassifier(n_anchors=5)
+    for x, label in texts(100, words=2_000, common=20):
+        sapl.learn_one(x, label)
+    assert sapl._state is not None and sapl._state.is_capped and len(awake(sapl)) == 2
+
+
+def test_records_batches_and_files_are_the_same_with_members_that_rest(tmp_path: Any) -> None:
+    stream = texts(300, words=2_000, common=20)
+    rows, columns = zip(*((i, c) for i, (x, _) in enumerate(stream) for c in x), strict=True)
+    X = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(300, 2_000))
+    y = [label for _, label in stream]
+    one, many, read = (CommitteeClassifier(members=FEW) for _ in range(3))
+    told = [one.test_then_learn(X[i : i + 1], y[i : i + 1])[0] for i in range(300)]
+    assert many.test_then_learn(X, y).tolist() == told
+    for i in range(0, 300, 67):
+        read.learn_many(X[i : i + 67], y[i : i + 67])
+        read.save(tmp_path / "model")
+        again = load_model(tmp_path / "model")
+        assert isinstance(again, CommitteeClassifier)
+        read = again
+    assert awake(one) == awake(many) == awake(read) == ["prior:9", "words:1024"]
+    states = [m._state.state for m in (one, many, read) if m._state is not None]
+    assert states[0].tobytes() == states[1].tobytes() == states[2].tobytes()
+
+
+@pytest.mark.parametrize("names", [490, 513])
+def test_models_that_see_room_for_more_than_has_come_are_merged(names: int) -> None:
+    """Capped members have room for 512 features, of which fewer may have come."""
+    X = sparse.random(300, names, 0.02, format="csr", random_state=0)
+    models = []
+    for n in (150, 300):
+        model = SAPLClassifier(n_anchors=5)
+        model.learn_many(X[:n], np.arange(n) % 2)
+        models.append(model)
+    assert any(m._state is not None and m._state.is_capped for m in models)
+    for model in models:
+        assert model.merge([]).predict_many(X).tolist() == model.predict_many(X).tolist()

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from stream_llsvm.kernels.cache import Folder, Places
+from stream_llsvm.kernels.folders import Folder, Places
 from stream_llsvm.model.notices import _notice
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,13 +14,16 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels import plan as at
 from stream_llsvm.kernels.dispatch import number_of
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HUBERIZED_HINGE, OVR
+from stream_llsvm.kernels.mixer import ALONE, ON_TOP_SIZE, TRUST
 from stream_llsvm.kernels.run import SEEN
 from stream_llsvm.kernels.scaling import ABSENT, BORN
 from stream_llsvm.kernels.sections import sections_of
 from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.members.anchors.member import LADDER, Anchors
+from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.members.ferns.member import Ferns
+from stream_llsvm.members.prior.member import Prior
 from stream_llsvm.model.state import ModelState, columns_of
 from tests.oracle import Oracle
 from tests.oracle_compare import (
@@ -110,6 +113,20 @@ def test_a_copied_memory_holds_the_same_model_and_its_own(
     assert np.array_equal(kernels.words(), before)
     kernels.rows(x, labels)
     assert np.array_equal(kernels.words(), other.words())
+
+
+def test_each_expert_is_first_trusted_as_its_member_says() -> None:
+    members = [member(), Prior(), Contexts(n_cells=1_024)]
+    memory = ModelState(members, 4, 3, standardize=True)
+    memory.begin()
+    trust, alone = memory.views(0)["mixer"][[TRUST, ALONE]]
+    anchors, prior, contexts = (memory.experts_of(i) for i in range(3))
+    counted = contexts.start
+    assert np.allclose(trust[anchors], 4 / counted)
+    assert np.allclose(trust[prior], 2 / counted), "it knows nothing of the record"
+    assert np.allclose(alone[anchors].sum(), 4)
+    assert np.allclose(alone[prior].sum(), 2)
+    assert np.allclose(trust[contexts], min(1, 4 / counted) * ON_TOP_SIZE)
 
 
 def test_a_snapshot_is_one_block() -> None:

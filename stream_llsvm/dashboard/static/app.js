@@ -7,6 +7,7 @@ import { byId, mark, say, segments } from "page/dom.js";
 import { Events } from "page/events.js";
 import { follow } from "page/feed.js";
 import { fieldsPanel } from "page/fields.js";
+import { keysPanel } from "page/keys.js";
 import { labelsPanel } from "page/labels.js";
 import { logPanel } from "page/log.js";
 import { mapPanel } from "page/map.js";
@@ -95,7 +96,7 @@ class Page {
 
 const page = new Page();
 page.panels = [statusPanel, accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel,
-  fieldsPanel, membersPanel, labelsPanel, logPanel, comparedPanel].map((panel) => panel(page));
+  fieldsPanel, membersPanel, labelsPanel, keysPanel, logPanel, comparedPanel].map((panel) => panel(page));
 segments(byId("range"), "range", page.range, (range) => {
   page.range = range;
   page.redraw();

@@ -100,6 +100,8 @@ function glance(page, status) {
     ["Records", count(status.records), `${count(status.learned)} learned`],
     ["Rate", `${compact(status.rate)}/s`, "records per second"],
     ...(behind === null ? [] : [["Lag", count(behind), "records behind"]]),
+    ...(status.waited || status.late || status.gave_up ? [["Too late", count(status.late),
+      `for the order of time; ${count(status.gave_up)} waits ran out, ${span(status.waited)} waited in all`, status.late || status.gave_up ? "warn" : ""]] : []),
     ["Rejected", count(status.rejected), reasons.length ? reasons.map(([why, n]) => `${count(n)} ${why}`).join(", ") : "none so far", status.rejected ? "warn" : ""],
     ...(kept ? [["Checkpoint", `${span(page.now() - kept.time)} ago`,
       kept.failed ? "the latest could not be written" : `number ${count(kept.number)} at ${compact(kept.record)}`, kept.failed ? "bad" : ""]] : []),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from stream_llsvm.kernels.scaling import Z_MOST
 from stream_llsvm.members.additive import kernel
 from stream_llsvm.members.base import Member, Parts, Shape, Views, by_expert
 from stream_llsvm.members.cells import Cells
-from stream_llsvm.members.pooling import Part, mean_of, shares_of
+from stream_llsvm.members.pooling import Part, Parted, add_up
 
 _WIDE = 256  # features; from there on the table would leave the cache
 _THINNED = 4
@@ -29,6 +28,7 @@ class Additive(Cells):
     steps: tuple[float, ...] = (0.3, 3.0, 30.0)
 
     kernels = Kernels(kernel.run)
+    pace = 0.25
     state = kernel.AdditiveState
 
     @property
@@ -83,15 +83,20 @@ class Additive(Cells):
         rest = by_expert(views["bias"].astype(np.float64))
         return Parts(by_expert(of_features), by_expert(slopes), rest)
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
-        """Fill ``out`` with the mean of the models' curves."""
-        plain = self.merge_bias(parts, out)
-        tables = [_redrawn(part) for part in parts]
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
+        """Fill ``out`` with the mean of the models' curves, each knot by what has touched it."""
+        self.merge_bias(models, out)
+        tables = [_redrawn(part) for part in models.parts]
         masses = np.stack([mass for mass, _ in tables])
-        weights = np.array([part.weight for part in parts])
-        shares = shares_of(weights[:, None, None] * masses)
-        out["mass"][:] = mean_of(plain, list(masses))
-        out["weights"][:] = mean_of(shares, [table for _, table in tables])
+        out["mass"][:] = np.maximum(models.summed(list(masses)), 0)
+        width, knots = out["mass"].shape
+        rows = (width * knots, -1)
+        add_up(
+            self.shares_of_cells(models, masses),
+            [table.reshape(rows) for _, table in tables],
+            out["weights"].reshape(rows),
+            averaged=self.averaged,
+        )
 
     def sound(self, views: Views) -> bool:
         return bool((views["running"] >= 0).all() and (views["mass"] >= 0).all())

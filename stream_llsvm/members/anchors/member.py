@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from stream_llsvm.members.anchors import state as kernel
 from stream_llsvm.members.anchors.codes import RECONSTRUCTION, SOFTMAX
 from stream_llsvm.members.base import Member, Parts, Shape, Stepping, Views, by_expert
 from stream_llsvm.members.kmeans import kmeans
-from stream_llsvm.members.pooling import Part
+from stream_llsvm.members.pooling import Parted
 
 #: Relative step sizes that stand side by side. Two rungs are as good as three (mean accuracy over
 #: eleven streams) and cost two thirds; one, the long step, comes within half a point.
@@ -58,6 +58,7 @@ class Anchors(Stepping):
     mapped: bool = False
 
     kernels = Kernels(anchors.run, together.run)
+    capped = True
     state = kernel.AnchorState
     reads_pieces = True
 
@@ -304,9 +305,9 @@ class Anchors(Stepping):
             total += scale * scale * float(np.dot(raw, raw))
         return total
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the mean of the models' anchors, if they share them."""
-        merge.merge(self, parts, out)
+        merge.merge(self, models, out)
 
     def sound(self, views: Views) -> bool:
         running, facts = views["running"], views["facts"]

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stream_llsvm.members.anchors.pool import add_machines, find_gaps, find_own
 from stream_llsvm.members.anchors.state import (
-    ENERGY,
     MASS,
     MOVES,
     N_ANCHORS,
     NORM,
     PLACED,
+    REACH,
     SEEN,
-    SPREAD,
     VISITS,
     ZOOM,
 )
-from stream_llsvm.members.pooling import Array, Part, by_weight, mean_of, shares_of
+from stream_llsvm.members.pooling import Array, NoMeanError, Part, Parted, Shares, mean_of
 
 if TYPE_CHECKING:
     from stream_llsvm.members.anchors.member import Anchors
@@ -28,98 +27,99 @@ if TYPE_CHECKING:
 _ALIKE = 0.5
 
 
-def merge(member: Anchors, parts: Sequence[Part], out: dict[str, Array]) -> None:
+def merge(member: Anchors, models: Parted, out: dict[str, Array]) -> None:
     """Fill ``out`` with the mean of the models' anchors.
 
     Raises
     ------
-    ValueError
+    NoMeanError
         If the models do not share their anchors.
 
     """
-    born = [int(part.views["running"][N_ANCHORS]) for part in parts]
-    if len(set(born)) > 1:
-        raise ValueError(
-            f"models that do not share their anchors cannot be merged: {member.name} has "
-            f"{min(born)} anchors in one model and {max(born)} in another; begin all of them "
-            "from copies of one model that has its anchors (warm_start, or load_model)"
-        )
-    n = born[0]
-    positions = [
-        part.rescale.points(
-            part.views["facts"][ZOOM, :n, None].astype(np.float64) * part.views["positions"][:n]
-        )
-        for part in parts
-    ]
-    masses = np.stack([part.views["facts"][MASS].astype(np.float64) for part in parts])
-    for other, mass in zip(positions[1:], masses[1:], strict=True):
-        _refuse_strangers(member, positions[0], other, mass[:n])
-    weights = np.array([part.weight for part in parts])
-    shares = shares_of(weights[:, None] * masses)
-    even = by_weight(parts, [part.views["running"][SEEN] for part in parts])
-    idle = masses.sum(axis=0) == 0
-    shares[:, idle] = even[:, None]
-    answering = np.ones(masses.shape[1], dtype=bool)
-    answering[n : member.n_anchors] = False
-
-    plain = by_weight(parts)
-    for index in (N_ANCHORS, SPREAD, ENERGY, SEEN, MOVES):
-        values = [np.array(part.views["running"][index]) for part in parts]
-        whole = index in (N_ANCHORS, SEEN, MOVES)
-        mean = mean_of(plain if whole else even, values)
-        out["running"][index] = np.round(mean) if whole else mean
-    out["running"][PLACED] = max(part.views["running"][PLACED] for part in parts)
+    n = _number(member, models)
+    positions = [_positions(part, n) for part in models.parts]
+    _refuse_strangers(member, models, positions)
+    shares = models.by_rows(np.stack(models.each("facts", MASS)), 0.0, member.average_floor)
+    by_lessons = models.shares(models.each("running", SEEN))
+    out["running"][:] = mean_of(by_lessons, models.each("running"))
+    for index in (SEEN, MOVES):
+        out["running"][index] = models.counted("running", index)
+    out["running"][N_ANCHORS] = n
+    for index in (PLACED, REACH):
+        out["running"][index] = max(part.views["running"][index] for part in models.parts)
     member.begin_settings(out)
-    out["hits"][:] = mean_of(plain, [part.views["hits"] for part in parts])
-    out["mapped"][:] = np.max([part.views["mapped"] for part in parts], axis=0)
-    out["positions"][:n] = mean_of(shares[:, :n], positions)
+    out["hits"][:] = mean_of(by_lessons, models.each("hits"))
+    out["mapped"][:] = np.max(models.each("mapped"), axis=0)
+    out["positions"][:n] = mean_of(shares.raw[:, :n], positions)
     for index in (VISITS, MASS):
-        out["facts"][index] = mean_of(plain, [part.views["facts"][index] for part in parts])
+        out["facts"][index] = np.maximum(models.summed(models.each("facts", index)), 0)
     out["facts"][ZOOM, :n] = 1
     out["facts"][NORM, :n] = (out["positions"][:n].astype(np.float64) ** 2).sum(axis=1)
+    _merge_machines(member, models, shares, n, out)
 
-    plainly = [_weights_and_biases(member, part) for part in parts]
-    weights_of = mean_of(shares, [w for w, _ in plainly])
-    biases_of = mean_of(shares, [b for _, b in plainly])
-    # All scales at one: u is the raw weight, and p what the average is beyond it.
+
+def _merge_machines(
+    member: Anchors, models: Parted, shares: Shares, n: int, out: dict[str, Array]
+) -> None:
+    """Fill in weights and biases, all scales at one: u is raw, and p what the mean is beyond it."""
+    machines = len(out["gain"])
+    half, copies = out["raw_scale"].size * out["biases"].shape[-1], member.copies
+    weights = out["weights"].reshape(machines, copies * half, -1)
+    biases = out["biases"].reshape(machines, copies * half)
+    for raw, means, part in zip(*shares, models.parts, strict=True):
+        own, rescale = part.views, part.rescale
+        add_machines(
+            own["weights"].reshape(weights.shape),
+            own["biases"].reshape(biases.shape),
+            own["raw_scale"],
+            own["keep"],
+            own["gain"],
+            rescale.factor.astype(np.float32),
+            rescale.offset.astype(np.float32),
+            np.array(part.units),
+            member.n_anchors,
+            member.averaged,
+            np.stack([raw, means]),
+            weights,
+            biases,
+        )
+    answering = np.ones(machines, dtype=bool)
+    answering[n : member.n_anchors] = False
+    weights[~answering], biases[~answering] = 0, 0
+    if member.averaged:
+        weights[:, half:] -= weights[:, :half]
     out["raw_scale"][:] = 1
     out["keep"][answering] = 1
     out["gain"][answering] = 1
-    if member.averaged:
-        weights_of[:, 1] -= weights_of[:, 0]
-    out["weights"][answering] = weights_of[answering]
-    out["biases"][answering] = biases_of[answering]
 
 
-def _weights_and_biases(member: Anchors, part: Part) -> tuple[Array, Array]:
-    """Return plain weights and biases in the merged model's scales, (machines, copies, ...)."""
-    views = part.views
-    weights = member.plain_weights(views)
-    biases = views["biases"].astype(np.float64)
-    if not member.flat and not part.rescale.is_none:
-        biases = biases + weights @ part.rescale.offset
-        weights = weights * part.rescale.factor
-    biases = part.units.factor * biases
-    biases[: member.n_anchors] += part.units.offset  # of which those that answer share one
-    return part.units.factor * weights, biases
+def _positions(part: Part, n: int) -> Array:
+    """Return where a model's first anchors lie in the merged model's scales."""
+    zoom = part.views["facts"][ZOOM, :n, None].astype(np.float64)
+    return part.rescale.points(zoom * part.views["positions"][:n])
 
 
-def _refuse_strangers(member: Anchors, ours: Array, theirs: Array, mass: Array) -> None:
-    """Refuse anchors of which the greater part is not nearest to its namesake."""
-    if len(ours) < 2:
+def _number(member: Anchors, models: Parted) -> int:
+    """Return how many anchors the models share."""
+    born = [int(part.views["running"][N_ANCHORS]) for part in models.parts]
+    if len(set(born)) > 1:
+        least, most = min(born), max(born)
+        raise NoMeanError(f"{member.name} has {least} anchors in one model, {most} in another")
+    return born[0]
+
+
+def _refuse_strangers(member: Anchors, models: Parted, positions: list[Array]) -> None:
+    """Refuse anchors of which the greater part is nearer to others than to their namesakes."""
+    n = len(positions[0])
+    if n < 2 or len(models.parts) < 2:
         return
-    squares = (ours * ours).sum(axis=1)
-    # In float64; the anchors, at most 100,000 of them, are compared a block at a time.
-    own = np.zeros(len(theirs), dtype=bool)
-    for begin in range(0, len(theirs), 1_000):
-        some = theirs[begin : begin + 1_000]
-        distance = squares - 2 * some @ ours.T
-        rows = np.arange(len(some))
-        own[begin : begin + 1_000] = distance[rows, begin + rows] <= distance.min(axis=1) + 1e-9
-    counted = mass + 1e-9
-    if counted[own].sum() < _ALIKE * counted.sum():
-        raise ValueError(
-            f"models that do not share their anchors cannot be merged: most anchors of "
-            f"{member.name} lie nearer to others than to those of the same number; begin all "
-            "models from copies of one, and merge before they have drifted so far apart"
-        )
+    ours = positions[models.newest].astype(np.float32)
+    gaps, own = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.int64)
+    find_gaps(ours, gaps)
+    for p in range(models.since, len(models.parts)):
+        if p == models.newest:
+            continue
+        find_own(positions[p].astype(np.float32), ours, gaps, own)
+        mass = models.parts[p].views["facts"][MASS, :n].astype(np.float64) + 1e-9
+        if mass[own > 0].sum() < _ALIKE * mass.sum():
+            raise NoMeanError(f"most anchors of {member.name} lie nearer to others")

@@ -16,6 +16,7 @@ import numpy as np
 from stream_llsvm.kernels.boxes import FIRST_BOX, content_of, holds_boxes, kind_of
 from stream_llsvm.kernels.compile import Array, Real, inlined, kernel
 from stream_llsvm.kernels.scaling import ABSENT
+from stream_llsvm.kernels.views import bits_of
 from stream_llsvm.members.contexts.state import (
     ASLEEP,
     BIT_WORDS,
@@ -82,7 +83,7 @@ def find_parts(m: ContextsState, values: Array, columns: Array) -> int:
     Up to FIELDS fields all of them do, since one that is missing says so: its first value is -1.
     """
     running, parts, slots, fields = m.running, m.parts, m.slots, m.fields
-    bits = values.view(np.int64)
+    bits = bits_of(values)
     wide, sparse, n = running[WIDE] == 1, columns.size > 0, 0
     if not wide:
         n = running[N_FIELDS]
@@ -121,7 +122,7 @@ def watch(m: ContextsState, values: Array) -> int:
     """Tell, by a record with a label, whether contexts are wanted from here on.
 
     For good once a name has come, or a field of whole numbers only has shown so many different
-    ones that it is a code. For now as long as all fields show few whole numbers: choices. Numbers
+    ones that it is a code. For now as long as some field shows few whole numbers: a choice. Numbers
     with fractions, and what is counted, the other members know better.
     """
     if holds_boxes(values):
@@ -129,7 +130,7 @@ def watch(m: ContextsState, values: Array) -> int:
     parts, watched, n = m.parts, m.watched, m.running[N_FIELDS]
     if m.running[WIDE] == 1 or n == 0:
         return ASLEEP
-    choices = True
+    choice = False
     for s in range(n):
         own = watched[s]
         v = values[parts[FIRST, s]] if parts[FIRST, s] >= 0 else np.nan
@@ -144,5 +145,5 @@ def watch(m: ContextsState, values: Array) -> int:
                     own[DIFFERENT] += 1
         if own[FRACTION] == 0 and own[DIFFERENT] >= CODE:
             return FOR_GOOD
-        choices &= own[FRACTION] == 0 and own[DIFFERENT] <= CHOICE
-    return FOR_NOW if choices else ASLEEP
+        choice |= own[FRACTION] == 0 and 2 <= own[DIFFERENT] <= CHOICE
+    return FOR_NOW if choice else ASLEEP

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from stream_llsvm.members.contexts import kernel, merge
 from stream_llsvm.members.contexts import state as at
 from stream_llsvm.members.contexts.table import COUNT, FIRST_BITS, SHARES, TAG, TAG_BITS
 from stream_llsvm.members.field_sets import sets_of
-from stream_llsvm.members.pooling import Part
+from stream_llsvm.members.pooling import Parted
 
 #: A table has so many shares at most: with many classes there are fewer cells.
 _MOST_SHARES = 2**21
@@ -39,6 +38,7 @@ class Contexts(Member):
     state = at.ContextsState
     accounts = True
     comes_on_top = True
+    pace = 6.0
 
     @property
     def name(self) -> str:
@@ -50,8 +50,10 @@ class Contexts(Member):
         return 1
 
     def cost(self, width: int, columns: int) -> int:
-        """Return nothing: what it costs is bounded, and not worth a decision."""
-        return 0
+        """Return the multiply-adds per record, of as many sets as these fields have."""
+        fields = min(width, at.WORDS)
+        sets = min(at.SETS, 2**fields - 1) if fields <= at.FIELDS else fields
+        return sets * (4 + columns)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
         """Return its sizes and choices, as its state names them."""
@@ -156,9 +158,9 @@ class Contexts(Member):
             found.append(Asked(parts, _came(cell, views["usual"]), counts * views["votes"][a]))
         return found
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the cells of all models, each the mean of those that have it."""
-        merge.merge(parts, out)
+        merge.merge(models, out)
 
     def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         """Find fields where they are now, and classes likewise."""

@@ -7,55 +7,53 @@ from collections.abc import Sequence
 import numpy as np
 
 from stream_llsvm.members.contexts import state as at
-from stream_llsvm.members.contexts.table import COUNT, FIRST_BITS, SHARES, TAG, TAG_BITS
-from stream_llsvm.members.pooling import Array, Part, by_weight, mean_of
+from stream_llsvm.members.contexts.kernel import USUAL_FLOOR
+from stream_llsvm.members.contexts.pool import merge_cells
+from stream_llsvm.members.contexts.table import COUNT, FIRST_BITS, SHARES, TAG
+from stream_llsvm.members.pooling import Array, Part, Parted, mean_of
 
 
-def merge(parts: Sequence[Part], out: dict[str, Array]) -> None:
+def merge(models: Parted, out: dict[str, Array]) -> None:
     """Fill ``out``: cells by count, weights by the records learned; fields are the same in all."""
-    seen = [float(part.views["running"][at.SEEN]) for part in parts]
-    plain, shares = by_weight(parts), by_weight(parts, seen)
-    first = parts[0].views
+    seen = models.each("running", at.SEEN)
+    shares = models.shares(seen)
+    newest = models.parts[models.newest].views
     for name in ("hashes", "slots", "fields", "sets"):
-        out[name][:] = first[name]
-    for name in ("weights", "trust", "usual"):
-        out[name][:] = mean_of(shares, [part.views[name] for part in parts])
-    watched = np.stack([part.views["watched"] for part in parts])
-    out["watched"][:] = np.bitwise_or.reduce(watched, axis=0)
+        out[name][:] = newest[name]
+    for name in ("weights", "trust"):
+        out[name][:] = mean_of(shares, models.each(name))
+    of_usual = models.by_rows(np.stack(seen)[:, None] + 0.0, floor=USUAL_FLOOR).means
+    out["usual"][:] = np.clip(mean_of(of_usual[:, 0], models.each("usual")), 0, 1)
+    out["watched"][:] = np.bitwise_or.reduce(np.stack(models.each("watched")), axis=0)
     bits = np.ascontiguousarray(out["watched"][:, at.BITS :]).view(np.uint8)
     out["watched"][:, at.DIFFERENT] = np.unpackbits(bits, axis=1).sum(axis=1)
-    running = np.stack([part.views["running"] for part in parts])
-    out["running"][:] = running[0]
+    running = np.stack(models.each("running"))
+    out["running"][:] = newest["running"]
     out["running"][at.AWAKE] = running[:, at.AWAKE].max()
-    out["running"][at.SEEN] = int(np.round(mean_of(plain, [np.array(n) for n in seen])))
+    out["running"][at.SEEN] = models.counted("running", at.SEEN)
     out["running"][at.RESTING] = 0
 
     used = int(running[:, at.USED].max())
-    weights = [part.weight for part in parts]
-    cells = union([_of_size(part.views["table"], part, used) for part in parts], weights)
+    cells = union(models, [_of_size(part.views["table"], part, used) for part in models.parts])
     out["table"][:used] = cells
     out["running"][at.USED] = used
     out["running"][at.TAKEN] = np.count_nonzero(cells[:, COUNT])
 
 
-def union(tables: Sequence[Array], weights: Sequence[float]) -> Array:
-    """Return one table of several of the same size; where both cells are taken, the rarer go."""
-    size = len(tables[0])
-    taken = [np.flatnonzero(table[:, COUNT] > 0) for table in tables]
-    cells = np.concatenate([t[i] for t, i in zip(tables, taken, strict=True)]).astype(np.float64)
-    pair = np.concatenate(taken) >> 1
-    weight = np.repeat(weights, [len(i) for i in taken])
-    key = pair << TAG_BITS | cells[:, TAG].astype(np.int64)
-    keys, which = np.unique(key, return_inverse=True)
-    total = np.bincount(which, weight, len(keys))
-    held = np.bincount(which, weight * cells[:, COUNT], len(keys))
-    found = np.zeros((len(keys), cells.shape[1]))
-    found[:, COUNT] = np.maximum(1, np.round(held / total))
-    found[:, TAG] = keys & ((1 << TAG_BITS) - 1)
-    for c in range(SHARES, cells.shape[1]):
-        own = np.bincount(which, weight * cells[:, COUNT] * cells[:, c], len(keys))
-        found[:, c] = np.clip(own / held, 0, 1)
-    return _placed(found, keys >> TAG_BITS, size)
+def union(models: Parted, tables: Sequence[Array]) -> Array:
+    """Return one table of several of the same size; where both cells are taken, the rarer go.
+
+    A context's count is that of all, and its shares those of all its records together. What a model
+    has not met, or what gave way in it, is in the base as it was; of a context that is new to all
+    that is the usual, with a count of 0.
+    """
+    numbers = tables[0].shape[1]
+    usual = models.parts[0].views["usual"]  # of two classes the second's share is enough
+    begins = (usual if len(usual) == numbers - SHARES else usual[-1:]).astype(np.float32)
+    found = np.zeros((2 * len(tables), numbers))
+    out = np.zeros_like(tables[0])
+    merge_cells(np.stack(tables), models.weights, models.since, begins, found, out)
+    return out
 
 
 def halved(cells: Array) -> Array:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, inlined
+from stream_llsvm.kernels.views import bits_of
 from stream_llsvm.members.contexts.fields import (
     content_of_whole,
     key_of_value,
@@ -71,7 +72,7 @@ def ask(m: ContextsState, n: int, key: int, of: int, kind: int, at: int, scale: 
 @inlined
 def ask_alone(m: ContextsState, n: int, part: int, values: Array, z: Array) -> int:
     """Ask for the contexts of a single field, and find its key for those of several."""
-    wide, bits = m.running[WIDE] == 1, values.view(np.int64)
+    wide, bits = m.running[WIDE] == 1, bits_of(values)
     column, first, several = m.parts[COLUMN, part], m.parts[FIRST, part], m.parts[NUMBER, part]
     field, of, slot = m.hashes[column], column if wide else part, FIELDS if wide else part
     if several > 1:

@@ -2,9 +2,8 @@
 
 A fern asks the same ``depth`` questions of every record, is feature f above threshold t?, and the
 answers number one of its 2^depth cells. Many ferns together are a linear machine over a sparse
-code, see ``cells.py``. Features are drawn by the relevance that the memory's metric has learned,
-if there is a memory; thresholds lie halfway between two recent records. Every so often the fern
-that has been least useful is drawn anew: so they follow the stream.
+code, see ``cells.py``; ``draw.py`` says how questions are chosen. Every so often the fern that has
+been least useful is drawn anew: so they follow the stream.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from stream_llsvm.kernels.cells import learn_cells, score_cells
+from stream_llsvm.kernels.cells import STEPS, learn_cells, score_cells
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import PERIOD
-from stream_llsvm.kernels.random import below, uniform
 from stream_llsvm.kernels.sections import scratch, state, views
 from stream_llsvm.kernels.views import flat
+from stream_llsvm.members.ferns.draw import ROWS, draw, reach_of
 
 SEEN = 0
 BORN, USE = range(2)
@@ -28,7 +27,6 @@ BORN, USE = range(2)
 FIRST_DRAW = 50
 GRACE = 1_000
 USE_RATE = 0.002
-ATTEMPTS = 4
 WIDE = 1_024
 
 
@@ -62,6 +60,12 @@ class FernsState(NamedTuple):
     cells: Annotated[Array, scratch("i8", "ferns")]
     shares: Annotated[Array, scratch("f4", "ferns")]
     sums: Annotated[Array, scratch("f4", 2, ("experts", "columns"))]
+    #: The labels of the recent records.
+    labels: Annotated[Array, state("i8", "kept")]
+    #: While a fern is drawn: features' relevance added up, records by cell, counts by class.
+    reach: Annotated[Array, scratch("f8", "width")]
+    order: Annotated[Array, scratch("i8", ROWS, "kept")]
+    counts: Annotated[Array, scratch("i8", "classes")]
 
 
 @kernel
@@ -76,33 +80,10 @@ def cells_of(x: Array, features: Array, thresholds: Array, cells: Array) -> None
 
 
 @kernel
-def draw(m: FernsState, fern: int, recent: Array, relevance: Array) -> None:
-    """Draw a fern's questions: features by relevance, thresholds between two recent records."""
-    source = m.source
-    total = 0.0
-    for i in range(relevance.size):
-        total += relevance[i]
-    for d in range(m.depth):
-        for _ in range(ATTEMPTS):  # a feature on which the two records differ, if one is found
-            feature = below(source, relevance.size)
-            if total > 0:
-                rest = uniform(source) * total
-                feature = 0
-                while feature < relevance.size - 1 and rest >= relevance[feature]:
-                    rest -= relevance[feature]
-                    feature += 1
-            a = recent[below(source, recent.shape[0]), feature]
-            b = recent[below(source, recent.shape[0]), feature]
-            m.features[fern, d] = feature
-            m.thresholds[fern, d] = 0.5 * (a + b)
-            if a != b:
-                break
-
-
-@kernel
 def draw_anew(m: FernsState, fern: int, relevance: Array) -> None:
     """Draw a fern again, and forget what its cells have learned."""
-    draw(m, fern, m.recent, relevance)
+    reach_of(relevance, m.reach)
+    draw(m, fern, m.kept)
     m.mass[fern << m.depth : (fern + 1) << m.depth] = 0
     m.weights[fern << m.depth : (fern + 1) << m.depth] = 0
     m.facts[BORN, fern] = m.running[SEEN]
@@ -129,10 +110,13 @@ def rate_ferns(
 
 @kernel
 def least_useful(facts: Array, seen: Real) -> int:
-    """Return the fern to be drawn anew, -1 if all are too young."""
-    worst = -1
+    """Return the fern to be drawn anew, -1 if all are too young.
+
+    Those of a young stream were drawn by few records: they wait for half of its length only.
+    """
+    worst, grace = -1, min(GRACE, seen / 2)
     for f in range(facts.shape[1]):
-        old = seen - facts[BORN, f] >= GRACE
+        old = seen - facts[BORN, f] >= grace
         if old and (worst < 0 or facts[USE, f] < facts[USE, worst]):
             worst = f
     return worst
@@ -173,14 +157,16 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
             if width == 0:
                 continue
             if seen % stride == 0:
-                copy_to(m.recent[(seen // stride - 1) % kept], x)
+                place = (seen // stride - 1) % kept
+                copy_to(m.recent[place], x)
+                m.labels[place] = label
             if seen == FIRST_DRAW:
-                some = m.recent[: max(1, min(kept, seen // stride))]
+                reach_of(uniformly, m.reach)
                 for f in range(n_ferns):
-                    draw(m, f, some, uniformly)
+                    draw(m, f, max(1, min(kept, seen // stride)))
             if clock % PERIOD == 0:
                 worst = least_useful(m.facts, seen)
-                if worst >= 0:
+                if worst >= 0 and m.settings[STEPS] > 0:  # else it would learn nothing any more
                     draw_anew(m, worst, chunk.relevance[redraws])
                 redraws += 1
         if narrow:

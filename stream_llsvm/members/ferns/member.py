@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +13,8 @@ from stream_llsvm.kernels.losses import CRAMMER_SINGER, LOGISTIC
 from stream_llsvm.kernels.plan import READS_METRIC
 from stream_llsvm.members.base import Member, Parts, Shape, Views, by_expert
 from stream_llsvm.members.cells import Cells
-from stream_llsvm.members.ferns import kernel
-from stream_llsvm.members.pooling import Part, mean_of, shares_of
+from stream_llsvm.members.ferns import kernel, merge
+from stream_llsvm.members.pooling import Parted
 
 _KEPT_FLOATS = 2**18
 _MOST_KEPT = 200
@@ -34,6 +33,7 @@ class Ferns(Cells):
 
     kernels = Kernels(kernel.run)
     metric = READS_METRIC
+    pace, start = 0.2, 900
     state = kernel.FernsState
 
     @property
@@ -71,6 +71,7 @@ class Ferns(Cells):
             new[name][:] = old[name]
         n = len(new["recent"])
         new["recent"][:, : before[0]] = old["recent"][:n]
+        new["labels"][:] = old["labels"][:n]
         self.widen(new["weights"], old["weights"][:, :, :, kept], 4)
         self.carry_bias(old, new, before, after, begun=old["running"][kernel.SEEN] > 0)
 
@@ -100,52 +101,24 @@ class Ferns(Cells):
                 before = after
         return Parts(by_expert(of_features), np.zeros_like(by_expert(of_features)), by_expert(rest))
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
-        """Fill ``out`` with the models' ferns.
-
-        A fern that asks the same questions in all models becomes their mean. Ferns are drawn anew
-        as a stream goes on: where models ask differently, the most useful one is taken as it is.
-        """
-        plain = self.merge_bias(parts, out)
-        first = parts[0].views
-        out["source"][:] = max(int(part.views["source"][0]) for part in parts)
-        same = np.ones(self.n_ferns, dtype=bool)
-        for part in parts[1:]:
-            for name in ("features", "thresholds"):
-                same &= (part.views[name] == first[name]).all(axis=1)
-        use = np.stack([part.views["facts"][kernel.USE] for part in parts])
-        chosen = use.argmax(axis=0)
-        masses = np.stack([part.views["mass"].astype(np.float64) for part in parts])
-        weights = np.array([part.weight for part in parts])
-        counted = shares_of(weights[:, None, None] * masses)
-        only = (np.arange(len(parts))[:, None] == chosen).astype(np.float64)
-        shares = np.where(same[:, None], counted, only[:, :, None])
-        counts = np.where(same, plain[:, None], only)
-        moved = [_thresholds(part) for part in parts]
-        out["features"][:] = np.choose(chosen[:, None], [p.views["features"] for p in parts])
-        out["thresholds"][:] = mean_of(counts, moved)
-        out["mass"][:] = mean_of(counts, list(masses))
-        out["weights"][:] = mean_of(shares, [part.views["weights"] for part in parts])
-        use_now = mean_of(counts, list(use))
-        age = [p.views["running"][kernel.SEEN] - p.views["facts"][kernel.BORN] for p in parts]
-        born = out["running"][kernel.SEEN] - mean_of(counts, age)
-        out["facts"][kernel.BORN], out["facts"][kernel.USE] = np.maximum(np.round(born), 0), use_now
-        # The last records, for thresholds to come: those of the model that has seen the most.
-        last = max(parts, key=lambda part: float(part.views["running"][kernel.SEEN]))
-        kept = last.views["recent"].astype(np.float64)
-        out["recent"][:] = np.where(kept == 0, 0.0, last.rescale.points(kept))
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
+        """Fill ``out`` with the models' ferns: means, or those drawn anew."""
+        merge.merge(self, models, out)
 
     def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
-        """Let questions ask for the features where they are now."""
+        """Let questions ask for the features where they are now; labels have their new codes."""
         views["features"][:] = np.argsort(columns)[views["features"]]
+        views["labels"][:] = np.argsort(codes)[views["labels"]]
 
     def sound(self, views: Views) -> bool:
         features, width = views["features"], views["recent"].shape[1]
+        labels, classes = views["labels"], len(views["counts"])
         return bool(
             (views["running"] >= 0).all()
             and (views["mass"] >= 0).all()
             and (views["facts"][kernel.BORN] >= 0).all()
             and ((features >= 0) & (features < max(1, width))).all()
+            and ((labels >= 0) & (labels < max(1, classes))).all()
         )
 
 
@@ -159,16 +132,6 @@ def _means(views: Views, begin: NDArray[np.int64], size: int) -> NDArray[np.floa
     mass[mass.sum(axis=1) <= 0] = 1.0
     share = mass / mass.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("fl,fl...->f...", share, views["weights"][at]))
-
-
-def _thresholds(part: Part) -> NDArray[Any]:
-    """Return a model's thresholds, in the merged model's scales."""
-    asked, thresholds = part.views["features"], part.views["thresholds"].astype(np.float64)
-    if part.rescale.is_none:
-        return thresholds
-    factor = part.rescale.factor[asked]
-    moved = thresholds - part.rescale.offset[asked]
-    return np.divide(moved, factor, out=thresholds.copy(), where=factor != 0)
 
 
 #: Relative step sizes beside other members: one or two are as good as six there, on the mean of

@@ -11,6 +11,9 @@ The first asks the nearest alone where it stands out and several where they are 
 follows a stream that changes. Distances are in the metric that ``kernels/metric.py`` learns. The
 store lies by columns, so that the search runs along a feature over all records and a record that
 names few features costs few passes.
+
+History may leave more records than the window holds (``members/neighbours/member.py``). Live, for
+each record learned two of the oldest go, until the window is what it usually is.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ OLDEST = 50.0
 LEAST_MEAN = 1e-4
 #: A record is easy if so many of the nearest agree with it.
 AGREEING = 5
-SEEN, SPREAD, HELD, HEAD, RESTING = range(5)
+#: ``PLACES``: how many records fit for now. ``LIVE``: what history left is let go of by and by.
+SEEN, SPREAD, HELD, HEAD, RESTING, PLACES, LIVE = range(7)
 LABEL, STAMP, WORTH = range(3)
 
 FLOOR = 0.02
@@ -51,6 +55,9 @@ NOBODY = math.log(FLOOR)
 #: further back, and holds what is hard.
 EASY_ONE_IN = 8
 YOUNG = 20
+#: How many of the oldest go at once: of history's, live, each PERIOD of records; and of those that
+#: are too many in history itself, one in so many.
+LET_GO, LET_GO_ONE_IN = 2 * PERIOD, 16
 SPREAD_RATE = 0.001
 # Multiply-adds a record that the metric may cost: wider models learn it from fewer records.
 METRIC_BUDGET = 4_096
@@ -62,6 +69,8 @@ class NeighboursState(NamedTuple):
     width: int
     first_expert: int
     experts: int
+    #: The usual window, and for how many records there is room.
+    usual: int
     window: int
     learns_metric: int
     running: Annotated[Array, state("f8", 8)]
@@ -139,6 +148,10 @@ def vote(near: Array, counts: Array, facts: Array, votes: Array, out: Array) -> 
 def remember(m: NeighboursState, x: Array, code: int, w: Real) -> None:
     """Put a record in the place of the oldest."""
     store, running, facts = m.store, m.running, m.facts
+    places = int(running[PLACES])
+    if places > m.usual and running[HELD] == places:
+        let_go(m, max(1, places // LET_GO_ONE_IN))
+        places = int(running[PLACES])
     p = int(running[HEAD])
     norm = np.float32(0)
     for i in range(x.size):
@@ -148,8 +161,35 @@ def remember(m: NeighboursState, x: Array, code: int, w: Real) -> None:
         store[i, p] = 0
     m.norms[p] = norm
     facts[LABEL, p], facts[STAMP, p], facts[WORTH, p] = code, running[SEEN], w
-    running[HEAD] = (p + 1) % m.norms.size
-    running[HELD] = min(running[HELD] + 1, m.norms.size)
+    running[HEAD] = (p + 1) % places
+    running[HELD] = min(running[HELD] + 1, places)
+
+
+@kernel
+def let_go(m: NeighboursState, n: int) -> None:
+    """Forget the n oldest of more records than usual, which lie in their order.
+
+    Live, once they are no more than usual, the window is the usual one.
+    """
+    running, held = m.running, int(m.running[HELD])
+    usual = running[LIVE] == 1 and held - n <= m.usual
+    n = max(0, held - m.usual) if usual else min(n, held)
+    if n > 0:
+        move_down(m.norms, n, held)
+        for i in range(m.store.shape[0]):
+            move_down(m.store[i], n, held)
+        for i in range(m.facts.shape[0]):
+            move_down(m.facts[i], n, held)
+    running[PLACES] = m.usual if usual else running[PLACES]
+    running[HELD] = held - n
+    running[HEAD] = (held - n) % int(running[PLACES])
+
+
+@kernel
+def move_down(values: Array, n: int, end: int) -> None:
+    """Move the values before ``end`` by n places to the front."""
+    for j in range(n, end):
+        values[j - n] = values[j]
 
 
 @kernel
@@ -218,23 +258,13 @@ def follow_metric(m: NeighboursState, x: Array, k: int, label: int, importance: 
 
 
 @member_kernel
-def run_asleep(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
-    """Leave the metric for the ferns, as ``run`` would."""
-    m = views(NeighboursState, state, scratch, plan, member)
-    if m.experts == 0:
-        return
-    for r in range(chunk.relevance.shape[0] - 1):
-        copy_to(chunk.relevance[r], m.ruler)
-
-
-@member_kernel
 def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) -> None:
     """Score each row, then learn from it if it has a label."""
     m = views(NeighboursState, state, scratch, plan, member)
     if m.experts == 0:
         return
     running, dense = m.running, m.dense
-    span = max(1.0, LATE * m.window)
+    span = max(1.0, LATE * m.usual)
     clock = chunk.clock[0]
     redraws = 0
     for q in range(chunk.labels.size):
@@ -242,7 +272,11 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
         label, importance = chunk.labels[q], chunk.importance[q]
         if not chunk.scored:
             out = chunk.scores[q, m.first_expert : m.first_expert + m.experts]
-            search(m, x, at)
+            # In the passes of history in which it learns nothing nobody reads its scores.
+            if label < 0 or running[RESTING] == 0:
+                search(m, x, at)
+            else:
+                m.found[0] = 0
             if m.found[0] > 0:
                 near = m.near[: m.found[0]]
                 count(near, m.nearest, m.facts, running[SEEN], span, m.counts)
@@ -270,6 +304,8 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
             running[HELD] = running[HEAD] = 0
         if seen % EASY_ONE_IN == 0 or not easy(m.same[:k]):
             remember(m, x, label, importance)
+        if running[LIVE] == 1 and running[PLACES] > m.usual and seen % PERIOD == 0:
+            let_go(m, LET_GO)
         if m.learns_metric == 1 and (seen % PERIOD == 0 or seen < PERIOD):
             measure_anew(m)
         if at.size > 0:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,15 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.plan import LEAVES_METRIC
 from stream_llsvm.members.base import Member, Parts, Shape, Views
-from stream_llsvm.members.neighbours import kernel
-from stream_llsvm.members.pooling import Array, Part, by_weight, mean_of
+from stream_llsvm.members.neighbours import kernel, merge
+from stream_llsvm.members.pooling import Parted
 
 #: In a committee, where others are better at thousands of features.
 FLOATS = 2**19
 #: A window shorter than this is not worth asking.
 _SHORTEST = 64
+#: What history may leave: so many records, and so many floats.
+_REACH, _REACH_FLOATS = 20_000, 2**22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +30,13 @@ class Remembered(Member):
     #: Floats that the window may take: with many features it is shorter.
     floats: int = FLOATS
     learns_metric: bool = True
+    #: Records of history for which there is room beyond the window.
+    history_room: int = 0
 
-    kernels = Kernels(kernel.run, asleep=kernel.run_asleep)
+    kernels = Kernels(kernel.run)
     metric = LEAVES_METRIC
+    capped = True
+    pace = 0.05
     state = kernel.NeighboursState
 
     @property
@@ -48,6 +53,21 @@ class Remembered(Member):
         length = min(self.window, self.floats // max(1, width))
         return length if length >= min(self.window, _SHORTEST) else 0
 
+    def with_history_room(self, records: int) -> Remembered:
+        """Return this member with room for so many records of history, within bounds."""
+        return replace(self, history_room=min(records, _REACH))
+
+    def room(self, width: int) -> int:
+        """Return for how many records there is room: the window, or what history may leave."""
+        length = self.length(width)
+        return (
+            max(length, min(self.history_room, _REACH_FLOATS // max(1, width))) if length > 0 else 0
+        )
+
+    def settled(self, views: Views) -> bool:
+        """Whether the window is the usual one (again)."""
+        return bool(views["running"][kernel.PLACES] == self.length(len(views["scale"])))
+
     def experts(self, width: int, columns: int) -> int:
         return kernel.EXPERTS if self.length(width) > 0 else 0
 
@@ -59,12 +79,18 @@ class Remembered(Member):
         return self.length(width) * width + min(kernel.METRIC_BUDGET, kernel.NEAREST * width)
 
     def sizes(self, width: int, columns: int) -> dict[str, int]:
-        return {"window": self.length(width), "learns_metric": int(self.learns_metric)}
+        return {
+            "usual": self.length(width),
+            "window": self.room(width),
+            "learns_metric": int(self.learns_metric),
+        }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
         views["scale"][:] = 1
         views["ruler"][:] = 1
         views["effort"][:] = 1e-3
+        views["running"][kernel.PLACES] = self.length(width)
+        views["running"][kernel.LIVE] = 1
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
         return list(range(self.experts(*new)))
@@ -74,21 +100,32 @@ class Remembered(Member):
         new["running"][:] = old["running"]
         for name in ("scale", "effort", "ruler"):
             new[name][: before[0]] = old[name]
-        held, window = int(old["running"][kernel.HELD]), self.length(after[0])
-        oldest = int(old["running"][kernel.HEAD]) if held == len(old["norms"]) else 0
-        kept = (oldest + np.arange(held)[max(0, held - window) :]) % max(1, held)
+        held = int(old["running"][kernel.HELD])
+        usual, room = self.length(after[0]), len(new["norms"])
+        if before == after and old["running"][kernel.PLACES] == usual >= room:
+            kept = np.arange(held)  # only the room that history took goes: all stay in their places
+        else:
+            # A window that history has made longer, or is about to, keeps that.
+            more = old["running"][kernel.PLACES] > self.length(before[0])
+            places = room if more or len(old["norms"]) == self.length(before[0]) else usual
+            new["running"][kernel.PLACES] = places
+            oldest = int(old["running"][kernel.HEAD])
+            oldest = oldest if held == old["running"][kernel.PLACES] else 0
+            kept = (oldest + np.arange(held)[max(0, held - places) :]) % max(1, held)
+            new["running"][kernel.HEAD] = len(kept) % max(1, places)
         new["norms"][: len(kept)] = old["norms"][kept]
         new["facts"][:, : len(kept)] = old["facts"][:, kept]
         new["store"][: before[0], : len(kept)] = old["store"][:, kept]
         new["running"][kernel.HELD] = len(kept)
-        new["running"][kernel.HEAD] = len(kept) % max(1, window)
 
     def rehearse(self, views: Views, *, last: bool) -> None:
         """Remember in the last pass only: a record must not vote on itself."""
         views["running"][kernel.RESTING] = 0 if last else 1
+        views["running"][kernel.LIVE] = 0
 
     def go_live(self, views: Views) -> None:
         views["running"][kernel.RESTING] = 0
+        views["running"][kernel.LIVE] = 1
 
     def relevance(self, views: Views) -> NDArray[np.float64] | None:
         """Return how much each feature counts in the distance."""
@@ -111,36 +148,9 @@ class Remembered(Member):
         rows = zip(labels.astype(int), age, distance, share / total, strict=True)
         return [(int(c), float(a), float(d), float(s)) for c, a, d, s in rows]
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the newest records that any model remembers, each of them once."""
-        plain = by_weight(parts)
-        seen = [float(part.views["running"][kernel.SEEN]) for part in parts]
-        shares = by_weight(parts, seen)
-        out["running"][:] = mean_of(shares, [part.views["running"] for part in parts])
-        now = float(np.round(mean_of(plain, [np.array(n) for n in seen])))
-        out["running"][kernel.SEEN] = now
-        out["running"][kernel.RESTING] = 0
-        # The metric is one of scaled values: where the scales change, it changes with them.
-        factors = [np.where(part.rescale.factor > 0, part.rescale.factor, 1.0) for part in parts]
-        pairs = list(zip(parts, factors, strict=True))
-        scale = mean_of(shares, [part.views["scale"] * factor for part, factor in pairs])
-        ruler = mean_of(shares, [part.views["ruler"] * factor**2 for part, factor in pairs])
-        change = 1 / np.sqrt((scale * scale).mean()) if len(scale) > 0 else 1.0
-        out["scale"][:] = scale * change
-        out["ruler"][:] = ruler * change**2
-        out["effort"][:] = mean_of(shares, [part.views["effort"] for part in parts])
-
-        window = len(out["norms"])
-        facts, store = _union(parts, now)
-        kept = slice(max(0, facts.shape[1] - window), None)
-        facts, store = facts[:, kept], store[:, kept]
-        held = facts.shape[1]
-        out["facts"][:, :held] = facts
-        out["store"][:, :held] = store
-        square = out["store"][:, :held].astype(np.float64) ** 2
-        out["norms"][:held] = out["ruler"].astype(np.float64) @ square
-        out["running"][kernel.HELD] = held
-        out["running"][kernel.HEAD] = held % max(1, window)
+        merge.merge(models, out, self.length(len(out["scale"])))
 
     def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
         """Give the records' labels their new codes."""
@@ -149,42 +159,23 @@ class Remembered(Member):
 
     def sound(self, views: Views) -> bool:
         running, facts, window = views["running"], views["facts"], len(views["norms"])
-        held, head = running[kernel.HELD], running[kernel.HEAD]
+        held, head, places = running[[kernel.HELD, kernel.HEAD, kernel.PLACES]]
+        usual = self.length(len(views["scale"]))
         classes = views["votes"].shape[1]
         labels = facts[kernel.LABEL]
         return bool(
             (running >= 0).all()
-            and held == int(held) <= window
-            and head == int(head) < max(1, window)
+            and places == int(places)
+            and usual <= places <= window
+            and held == int(held) <= places
+            and head == int(head) < max(1, places)
+            # What history left lies in its order.
+            and (places == usual or head == held % max(1, places))
             and (facts >= 0).all()
             and ((labels < classes) & (labels == np.floor(labels))).all()
             and (views["effort"] >= 0).all()
             and (views["scale"] > 0).all()
         )
-
-
-def _union(parts: Sequence[Part], now: float) -> tuple[Array, Array]:
-    """Return the records of all models, oldest first: facts, (3, n), and store, (width, n)."""
-    found: dict[bytes, tuple[float, Array, Array]] = {}
-    for part in parts:
-        held = int(part.views["running"][kernel.HELD])
-        facts, store = part.views["facts"][:, :held], part.views["store"][:, :held]
-        values = store.T.astype(np.float64)
-        moved = np.where(values == 0, 0.0, part.rescale.points(values))
-        for j in range(held):
-            # What models remember of the time before they parted, they remember alike.
-            key = facts[:, j].tobytes() + store[:, j].tobytes()
-            age = float(part.views["running"][kernel.SEEN] - facts[kernel.STAMP, j])
-            if key not in found or age < found[key][0]:
-                fact = facts[:, j].copy()
-                fact[kernel.STAMP] = max(0.0, now - age)
-                found[key] = (age, fact, moved[j])
-    order = sorted(found, key=lambda key: (-found[key][0], key))
-    width = parts[0].views["store"].shape[0]
-    if not order:
-        return np.zeros((3, 0)), np.zeros((width, 0))
-    chosen = [found[key] for key in order]
-    return np.stack([fact for _, fact, _ in chosen], 1), np.stack([row for _, _, row in chosen], 1)
 
 
 def of_size(size: int, seed: int) -> Member:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.members.base import Member, Parts, Shape, Views
-from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.pooling import Parted, mean_of
 from stream_llsvm.members.prior import kernel
 
 #: The second expert looks back on so much less.
@@ -26,6 +25,8 @@ class Prior(Member):
 
     kernels = Kernels(kernel.run)
     state = kernel.PriorState
+    #: Less than others: it knows nothing of the record.
+    first_trust = 2.0
 
     @property
     def name(self) -> str:
@@ -42,6 +43,10 @@ class Prior(Member):
     def expert_names(self, width: int, columns: int) -> list[str]:
         """Return what people call each of its scores: how many labels it looks back on."""
         return [f"last {reach:g}" for reach in self.reaches]
+
+    def price(self, width: int, columns: int) -> int:
+        """Return 0: it takes hardly any time."""
+        return 0
 
     def cost(self, width: int, columns: int) -> int:
         return 2 * kernel.EXPERTS * columns
@@ -70,9 +75,9 @@ class Prior(Member):
         nothing = np.zeros((*shares.shape, len(z)))
         return Parts(nothing, nothing, shares)
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the mean of the models' shares."""
-        out["shares"][:] = mean_of(by_weight(parts), [part.views["shares"] for part in parts])
+        out["shares"][:] = mean_of(models.weights, models.each("shares"))
 
     def sound(self, views: Views) -> bool:
         shares = views["shares"]

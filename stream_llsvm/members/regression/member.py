@@ -5,7 +5,6 @@ The member in front is any that learns numbers (``Pegasos`` does by its loss). `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.run_numbers import NumbersState
-from stream_llsvm.kernels.scaling import NEVER_NEGATIVE
+from stream_llsvm.kernels.scaling import COUNT, NEVER_NEGATIVE
 from stream_llsvm.members.anchors.member import Anchors
 from stream_llsvm.members.base import Member, Parts, Shape, Views
-from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.pooling import Parted, mean_of
 from stream_llsvm.members.regression import kernel
 
 
@@ -80,10 +79,11 @@ class Numbers(Member):
     def parts(self, views: Views, z: NDArray[np.float64]) -> Parts | None:
         return None
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the experts' mean losses; the target is pooled already."""
-        losses = [part.units.factor * part.views["losses"] for part in parts]
-        out["losses"][:] = mean_of(by_weight(parts), losses)
+        losses = [part.units.factor * part.views["losses"] for part in models.parts]
+        seen = models.shares(models.each("target", (0, COUNT)))
+        out["losses"][:] = mean_of(seen, losses)
         self.go_live(out)
 
     def sound(self, views: Views) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.members.base import Member, Parts, Shape, Views
-from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.pooling import Parted, mean_of
 from stream_llsvm.members.waves import kernel
 
 #: Frequencies that there is time for: wider models have no waves.
@@ -26,6 +26,8 @@ class Waves(Member):
     seed: int = 0
 
     kernels = Kernels(kernel.run)
+    capped = True
+    pace = 0.03
     state = kernel.WavesState
 
     @property
@@ -59,8 +61,7 @@ class Waves(Member):
         np.fill_diagonal(views["variance"], kernel.FIRST)
         views["phases"][1:] = np.random.default_rng(self.seed).random(waves)[1:]
         for column in range(width):
-            normal = np.random.default_rng((self.seed, column)).standard_normal(waves)
-            views["frequencies"][column, 1:] = normal[1:] / (2 * np.pi)
+            views["frequencies"][column, 1:] = _frequencies(self.seed, column, waves)
 
     def kept_experts(self, old: Shape, new: Shape) -> list[int]:
         return list(range(self.experts(*new)))
@@ -103,27 +104,26 @@ class Waves(Member):
     def square(self, views: Views) -> float:
         return float(np.square(views["weights"].astype(np.float64)).sum())
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the models' mean, each counted by what it has seen.
 
         Features that appeared in another order have other waves, whose weights have no mean: then
         the model that has seen the most is taken. Scales are taken for the same: where they have
         changed, the waves are a little longer or shorter than they were.
         """
-        seen = [float(part.views["running"][kernel.SEEN]) for part in parts]
-        first = parts[0].views
+        seen = models.each("running", kernel.SEEN)
+        first = models.parts[0].views
         same = all(
             np.array_equal(part.views[name], first[name])
-            for part in parts[1:]
+            for part in models.parts[1:]
             for name in ("frequencies", "phases")
         )
-        shares = by_weight(parts, seen)
+        shares = models.shares(seen)
         if not same:
-            shares = np.eye(len(parts))[int(np.argmax(seen))]
+            shares = np.eye(len(models.parts))[int(np.argmax(seen))]
         for name in ("running", "frequencies", "phases", "weights", "variance"):
-            out[name][:] = mean_of(shares, [part.views[name] for part in parts])
-        now = mean_of(by_weight(parts), [np.array(n) for n in seen])
-        out["running"][kernel.SEEN] = np.round(now)
+            out[name][:] = mean_of(shares, models.each(name))
+        out["running"][kernel.SEEN] = models.counted("running", kernel.SEEN)
 
     def sound(self, views: Views) -> bool:
         variance = views["variance"]
@@ -133,6 +133,13 @@ class Waves(Member):
             and certain.all()
             and (np.abs(variance) < 2 * kernel.FIRST).all()  # it falls, but for roundings
         )
+
+
+@lru_cache(4_096)
+def _frequencies(seed: int, column: int, waves: int) -> NDArray[np.float64]:
+    """Return the frequencies of a column, of all waves but the first; nobody may write into it."""
+    normal = np.random.default_rng((seed, column)).standard_normal(waves)
+    return np.asarray(normal[1:] / (2 * np.pi))
 
 
 def of_size(size: int, seed: int) -> Member:

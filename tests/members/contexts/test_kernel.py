@@ -189,9 +189,10 @@ def test_numbers_with_fractions_leave_them_asleep_and_the_others_as_they_are() -
         (range(11, 41), at.ASLEEP),
         ([*range(20), 0.5, *range(20, 60)], at.ASLEEP),
         ([*range(10)] * 5, at.FOR_NOW),
+        ([1.0] * 5, at.ASLEEP),
         ([-0.0, 0.0, 2.0**70, -(2.0**70)], at.FOR_NOW),
         ([0.5, *range(10)], at.ASLEEP),
-        ([float("nan")] * 5, at.FOR_NOW),
+        ([float("nan")] * 5, at.ASLEEP),
     ],
 )
 def test_many_whole_numbers_are_a_code_and_few_are_choices(values: Any, awake: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.members.base import Member, Parts, Shape, Views
-from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.pooling import Parted, mean_of
 from tests.members.toy import kernel
 
 
@@ -64,9 +63,9 @@ class Toy(Member):
             biases = biases[1:].sum(keepdims=True) - biases[:1]
         return Parts((weights * z)[None], weights[None], biases[None])
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the models' mean, in the scales of the merged one."""
-        shares = by_weight(parts)
+        shares, parts = models.weights, models.parts
         weights = [part.views["weights"] for part in parts]
         scaled = [w * part.rescale.factor for w, part in zip(weights, parts, strict=True)]
         moved = [

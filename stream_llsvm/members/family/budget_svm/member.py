@@ -36,6 +36,7 @@ class Budgeted(Stepping):
     averaged: bool = False
 
     kernels = Kernels(kernel.run)
+    capped = True
     state = kernel.BudgetState
 
     @property

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, kernel, member_kernel
 from stream_llsvm.kernels.linear import copy_to
 from stream_llsvm.kernels.metric import learn_metric, neighbour_gradient
 from stream_llsvm.kernels.search import GROUPS
 from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.views import bits_of
 from stream_llsvm.members.family.local_svm.cache import (
     MACHINES,
     entry_of,
@@ -242,7 +241,7 @@ def learn_map(m: LocalState, x: Array, k: int, label: int, importance: Real) -> 
             gradient_of(matrix, x, store, near, errors, beta, m.rows, m.gradient)
             descend(matrix, m.effort, m.gradient, importance)
         return
-    same = m.work[1].view(np.int64)[:k]
+    same = bits_of(m.work[1])[:k]
     for j in range(k):
         same[j] = 1 if facts[LABEL, near[j]] == label else 0
     if neighbour_gradient(nearest, same, beta, errors):

@@ -54,6 +54,7 @@ class LocalMachines(Member):
     tolerance: float = TOLERANCE
 
     kernels = Kernels(kernel.run)
+    capped = True
     state = kernel.LocalState
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
-from stream_llsvm.kernels.losses import HINGE
+from stream_llsvm.kernels.losses import EPSILON_INSENSITIVE, HINGE, curvature_of
 from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.family.pegasos import kernel, steps
-from stream_llsvm.members.pooling import Part, by_weight, mean_of
+from stream_llsvm.members.pooling import Part, Parted, mean_of
 
 #: No weight is greater, unless somebody has made a file up.
 _GREATEST = 1e100
@@ -92,21 +91,28 @@ class Pegasos(Member):
         weights, bias = _plain(views)
         return float(np.square(weights).sum() + np.square(bias).sum())
 
-    def merge(self, parts: Sequence[Part], out: dict[str, NDArray[Any]]) -> None:
+    def merge(self, models: Parted, out: dict[str, NDArray[Any]]) -> None:
         """Fill ``out`` with the models' mean machine, each counted by the steps it has taken.
 
-        Of batches that are held the mean is held, too.
+        With steps of 1 / t, which all losses of classes without a curvature have, a machine is the
+        mean of all that has pushed it, and so is the merged one. Of batches that are held the mean
+        is held, too.
         """
-        taken = [float(part.views["head"][steps.STEPS]) for part in parts]
-        shares = by_weight(parts, taken)
-        moved = [_moved(part) for part in parts]
+        taken = models.each("head", steps.STEPS)
+        shares = models.shares(taken)
+        pushed = models.by_rows(np.stack(taken) + self.t0 - 1).means
+        exact = self.loss < EPSILON_INSENSITIVE and curvature_of.py_func(self.loss) == 0
+        moved = [_moved(part) for part in models.parts]
         for i, name in enumerate(_SIGNED):
-            out[name][:] = mean_of(shares, [each[i] for each in moved])
+            weighed = pushed if exact and name in ("weights", "bias") else shares
+            out[name][:] = mean_of(weighed, [each[i] for each in moved])
         out["scale"][:] = 1
         out["norm"][:] = np.square(out["weights"]).sum(axis=1) + np.square(out["bias"])
-        out["head"][:] = mean_of(shares, [part.views["head"] for part in parts])
-        counts = [steps.SEEN, steps.STEPS, steps.HELD]
-        out["head"][counts] = np.floor(out["head"][counts])
+        heads = models.each("head")
+        out["head"][:] = mean_of(shares, heads)
+        counts = [steps.SEEN, steps.STEPS]
+        out["head"][counts] = models.counted("head", counts)
+        out["head"][steps.HELD] = np.floor(mean_of(shares, models.each("head", steps.HELD)))
         self.go_live(out)  # a mean of settings may be off by its last bit
 
     def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:

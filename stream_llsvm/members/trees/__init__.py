@@ -1,0 +1,1 @@
+"""Boosted trees: thresholds, found as the stream goes on."""
