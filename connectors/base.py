@@ -7,7 +7,7 @@ seeks to it continues with the very next record. Nothing here knows of models.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -212,6 +212,66 @@ class Shared(Protocol):
 
     def close(self) -> None:
         """Let go of connections."""
+
+
+@runtime_checkable
+class Sliced(Protocol):
+    """A source whose records can be dealt out as stretches of time.
+
+    A slice is what lies between two positions: of every partition the records of the same stretch
+    of time. Any process that opens the source gets the same records of it, in the same order.
+    """
+
+    @property
+    def name(self) -> str:
+        """What people call it, without secrets."""
+
+    def start(self) -> Position:
+        """Return where a run begins that has learned nothing yet."""
+
+    def ends(self) -> Position:
+        """Return where everything ends now, without waiting for more."""
+
+    def cut(self, begin: Position, ends: Position, size: int, count: int) -> list[Position]:
+        """Return the borders of slices: ``begin``, and each further on than the one before it.
+
+        Every record between the first border and the last lies in exactly one slice. Only the
+        last slice may have far fewer records than were asked for; where nothing has come yet,
+        ``begin`` is the only border.
+
+        Parameters
+        ----------
+        begin
+            Where to begin.
+        ends
+            How far to go at most, such as `ends` gave it.
+        size
+            About how many records a slice is to have.
+        count
+            How many slices at most.
+
+        """
+
+    def between(self, begin: Position, end: Position) -> Iterator[Batch]:
+        """Yield exactly the records between two borders, in the order of time, and stop.
+
+        The last batch's position is ``end``.
+        """
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A source that another process can open by what it says of itself."""
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Plain data that `stream_llsvm.connectors.description.opened` makes the same source of.
+
+        Secrets are not in it, but the names of the variables that hold them.
+        """
 
 
 def seekable(source: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import Any
 
@@ -10,6 +10,9 @@ import numpy as np
 
 from stream_llsvm.connectors.base import BadField, Batch, Place, Position, SourceError
 from stream_llsvm.connectors.values import Bad, Values
+
+#: So many records are handed out at once of a slice.
+_BLOCK = 1_000
 
 
 class ListSource:
@@ -43,16 +46,17 @@ class ListSource:
 
     def poll(self, max_records: int, timeout: float) -> Batch | None:
         """Return the next records, at most so many; None at the end."""
-        rows = self.records[self._next : self._next + max_records]
-        if not rows:
-            return None
         first = self._next
-        self._next += len(rows)
+        self._next = min(first + max_records, len(self.records))
+        return self._batch(first, self._next) if first < self._next else None
+
+    def _batch(self, first: int, end: int) -> Batch:
+        rows = self.records[first:end]
         left_out = (self.label, self.key)
         batch = Batch(
             labels=[row.get(self.label) for row in rows],
             places=[Place(self.name, None, first + i + 1) for i in range(len(rows))],
-            position=self.position,
+            position={"records": end},
             records=[{k: v for k, v in row.items() if k not in left_out} for row in rows],
             keys=None if self.key is None else [row.get(self.key) for row in rows],
         )
@@ -82,10 +86,39 @@ class ListSource:
 
     def seek(self, position: Position) -> None:
         """Continue behind this position."""
+        self._next = self._number(position)
+
+    def _number(self, position: Position) -> int:
         records = position.get("records")
         if type(records) is not int or not 0 <= records <= len(self.records):
             raise SourceError(f"{self.name}: not a position in {len(self.records)}: {position}")
-        self._next = records
+        return records
+
+    def start(self) -> Position:
+        """Return where the first record is."""
+        return {"records": 0}
+
+    def ends(self) -> Position:
+        """Return where the records end."""
+        return {"records": len(self.records)}
+
+    def cut(self, begin: Position, ends: Position, size: int, count: int) -> list[Position]:
+        """Return the borders of slices of so many records."""
+        first, last = self._number(begin), self._number(ends)
+        borders = [*range(first, last, size), last] if first < last else [first]
+        return [{"records": border} for border in borders[: count + 1]]
+
+    def between(self, begin: Position, end: Position) -> Iterator[Batch]:
+        """Yield the records between two borders."""
+        first, last = self._number(begin), self._number(end)
+        for at in range(first, last, _BLOCK):
+            yield self._batch(at, min(at + _BLOCK, last))
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What another process makes the same list of: all of it."""
+        options = {"label": self.label, "key": self.key, "weight": self.weight}
+        return {"list": {"records": [dict(one) for one in self.records], **options}}
 
     def close(self) -> None:
         """Nothing is open."""

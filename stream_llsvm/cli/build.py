@@ -14,6 +14,7 @@ from stream_llsvm.cli.log import bad_fields_of, not_utf8
 from stream_llsvm.cli.options import SECTIONS
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.connectors.base import Batch, DeadLetters, Sink, SinkError, Source, SourceError
+from stream_llsvm.connectors.description import opened
 from stream_llsvm.connectors.keys import Key
 from stream_llsvm.connectors.registry import FIELDS, Connector, connector_of
 from stream_llsvm.connectors.values import Values
@@ -64,11 +65,7 @@ def make_source(given: Mapping[str, Any]) -> Source:
 
 def open_source(given: Mapping[str, Any]) -> Source:
     """Return the source that a section asks for, connected."""
-    addresses = given["from"]
-    connector = connector_for(addresses[0])
-    known = (*FIELDS, *connector.source_options, "numeric")
-    options = {name: given[name] for name in known if name in given}
-    return made(lambda: connector.source(addresses, options))
+    return made(lambda: opened(given))
 
 
 def make_sink(given: Mapping[str, Any]) -> Sink:
