@@ -110,7 +110,7 @@ def main() -> None:
         f"Accuracy in %, every record predicted before it is learned, one pass. Mean log loss in "
         f"nats over {', '.join(scored) or 'no stream'}"
         f"{f' (up to {PROBABILITY_ROWS:,} rows)' if way.probabilities == 'auto' else ''}. us: "
-        f"microseconds per record, in blocks of {way.block:,} with `test_then_learn`, the mean "
+        f"CPU microseconds per record, in blocks of {way.block:,} with `test_then_learn`, the mean "
         "over the streams."
     )
     header = ["members", *names, "mean", "mean log loss", "us"]

@@ -60,8 +60,8 @@ def report(found: Found, arguments: Namespace) -> str:
         parts.append(HISTORY)
     parts.append(
         f"{MEANINGS}Log loss in nats, probabilities below {FLOOR:g} raised to it. Expected "
-        f"calibration error over {BINS} equal bins of the top probability. us: microseconds per "
-        "record to predict and learn; one by one with `predict_proba_one` and `learn_one`, in "
+        f"calibration error over {BINS} equal bins of the top probability. us: CPU microseconds "
+        "per record to predict and learn; one by one with `predict_proba_one` and `learn_one`, in "
         f"blocks of {arguments.block:,} with `test_then_learn`."
     )
     return "\n\n".join(parts)

@@ -184,9 +184,9 @@ def report(found: dict[str, list[Line]], arguments: Namespace) -> str:
             f"(Nemenyi, 5 %): so close to the first are {', '.join(close) or 'none'}. The most "
             f"accurate on the mean is {peers.title(max(means, key=lambda one: means[one]))}.",
             results.table(["learner", "us, one by one", "us, in blocks"], prices),
-            "us: microseconds per record to predict and learn, the mean over the streams. MOA's "
-            "learners are called from Python for each record, as CapyMOA's users do. In blocks: "
-            f"of {arguments.block:,} rows with `test_then_learn`. "
+            "us: CPU microseconds per record to predict and learn, the mean over the streams. "
+            "MOA's learners are called from Python for each record, as CapyMOA's users do. In "
+            f"blocks: of {arguments.block:,} rows with `test_then_learn`. "
             "Nominal attributes are nominal for all: this project's learners get their values as "
             "names (digits with a v before them). By the seeds of the generators the records are "
             "the same for all and in every run:",

@@ -15,7 +15,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,7 +189,8 @@ def run(model: RecordLearner, records: list[Record], labels: Sequence[Any], limi
     """Predict and learn record by record, for at most so many seconds of processor time."""
     n = len(labels)
     hits, top, truth = np.zeros(n, dtype=np.bool_), np.zeros(n), np.zeros(n)
-    begin, until = perf_counter(), process_time() + limit
+    begin = process_time()
+    until = begin + limit
     done = n
     for i, (x, y) in enumerate(zip(records, labels, strict=True)):
         answer = model.predict_proba_one(x)
@@ -200,7 +201,7 @@ def run(model: RecordLearner, records: list[Record], labels: Sequence[Any], limi
         if process_time() > until:
             done = i + 1
             break
-    return Pass(hits[:done], perf_counter() - begin, top[:done], truth[:done])
+    return Pass(hits[:done], process_time() - begin, top[:done], truth[:done])
 
 
 def loss(done: Pass, n: int | None = None) -> float:
@@ -282,8 +283,8 @@ def report(files: list[File], found: list[dict[str, Pass]], arguments: Namespace
             f"Probabilities below {FLOOR:g} are raised to it. Learners of this project get the "
             "text of the file as it is; `dropped` is the committee with numbers only. Peers get "
             "numbers as numbers and the rest as names. *: stopped after "
-            f"{arguments.limit:g} s of processor time. us: microseconds per record to predict and "
-            "learn, one by one.",
+            f"{arguments.limit:g} s of processor time. us: CPU microseconds per record to predict "
+            "and learn, one by one.",
         ]
     )
 

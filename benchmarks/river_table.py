@@ -11,7 +11,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable
 from functools import partial
 from statistics import mean
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import options
@@ -115,10 +115,10 @@ def progressive(model: Any, records: list[tuple[Record, Any]], multiclass: bool)
     f1: Any = metrics.MacroF1() if multiclass else metrics.F1()
     seconds = 0.0
     for x, y in records:
-        begin = perf_counter()
+        begin = process_time()
         answer = model.predict_one(x)
         model.learn_one(x, y)
-        seconds += perf_counter() - begin
+        seconds += process_time() - begin
         if answer is not None:
             accuracy.update(y, answer)
             f1.update(y, answer)
@@ -233,7 +233,7 @@ def main() -> None:
         "river's table. F1 is that of the class True; of many classes, the mean over them. Models "
         "of river have the options of its table. ± is the standard deviation over "
         f"{arguments.seeds} seeds, of learners that have one; {ELEC2} is gone through once. us: "
-        "microseconds to predict and learn, with `predict_one` and `learn_one`. "
+        "CPU microseconds to predict and learn, with `predict_one` and `learn_one`. "
         f"Published: {SOURCE}"
     )
     body = "\n\n".join([*tables, note])

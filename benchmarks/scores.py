@@ -6,7 +6,7 @@ import gc
 import math
 from collections import Counter, deque
 from collections.abc import Hashable
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -126,9 +126,9 @@ def run_blocks(model: BlockLearner, stream: Stream, block: int, delay: int = 0) 
             # What counts nothing is only predicted: a block can do both, in the order wanted.
             weights = np.where(predicted, 0.0, 1.0)
         X, y = stream.X[rows], stream.y[rows]
-        begin = perf_counter()
+        begin = process_time()
         labels = model.test_then_learn(X, y, weights)
-        seconds += perf_counter() - begin
+        seconds += process_time() - begin
         # Before anything has been learned there may be no label to give: that is a miss.
         right = [label == true for label, true in zip(labels, y, strict=True)]
         hits[rows[predicted]] = np.array(right)[predicted]
@@ -148,21 +148,21 @@ def run_records(model: RecordLearner, stream: Stream, delay: int = 0) -> Pass:
         labels = stream.y[start : start + CHUNK].tolist()
         answers = []
         # The clock runs only over predicting and learning: scoring is done between chunks.
-        begin = perf_counter()
+        begin = process_time()
         for x, y in zip(chunk, labels, strict=True):
             answers.append(model.predict_proba_one(x))
             waiting.append((x, y))
             if len(waiting) > delay:
                 model.learn_one(*waiting.popleft())
-        seconds += perf_counter() - begin
+        seconds += process_time() - begin
         for i, (answer, y) in enumerate(zip(answers, labels, strict=True), start):
             if answer:
                 label = max(answer, key=answer.__getitem__)
                 hits[i], top[i], truth[i] = label == y, answer[label], answer.get(y, 0.0)
-    begin = perf_counter()
+    begin = process_time()
     for x, y in waiting:
         model.learn_one(x, y)
-    return Pass(hits, seconds + perf_counter() - begin, top, truth)
+    return Pass(hits, seconds + process_time() - begin, top, truth)
 
 
 def predict_and_learn(model: RecordLearner, records: list[Record], labels: list[Any]) -> None:

@@ -121,8 +121,8 @@ def report(found: Found, arguments: Namespace) -> str:
             results.table(HEADER, rows),
             *([measuring.orders_note(shuffled, arguments.orders)] if shuffled else []),
             "Without label history: without the member that reads the order of the labels and "
-            "nothing of the records. us: microseconds per record to predict and learn; peers one "
-            "by one (MOA's called from Python), the committee also in blocks of "
+            "nothing of the records. us: CPU microseconds per record to predict and learn; peers "
+            "one by one (MOA's called from Python), the committee also in blocks of "
             f"{arguments.block:,} with `test_then_learn`.",
             results.table(measuring.CELLS, details),
             f"kappa_t: the share of the last label's errors that is avoided. Log loss in nats, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def test_slices_hold_each_record_once(n: int, size: int, count: int) -> None:
     while len(borders := source.cut(at, source.ends(), size, count)) > 1:
         assert borders[0] == at
         assert len(borders) <= count + 1
-        for begin, end in zip(borders[:-1], borders[1:], strict=True):
+        for begin, end in pairwise(borders):
             part = xs(source, begin, end)
             assert 0 < len(part) <= size
             got += part
