@@ -252,6 +252,9 @@ class Sliced(Protocol):
 
         """
 
+    def backlog(self, begin: Position, ends: Position) -> int:
+        """Return about how many records lie between two positions, without reading them."""
+
     def between(self, begin: Position, end: Position) -> Iterator[Batch]:
         """Yield exactly the records between two borders, in the order of time, and stop.
 

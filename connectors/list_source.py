@@ -108,6 +108,10 @@ class ListSource:
         borders = [*range(first, last, size), last] if first < last else [first]
         return [{"records": border} for border in borders[: count + 1]]
 
+    def backlog(self, begin: Position, ends: Position) -> int:
+        """Return how many records lie between two positions."""
+        return max(0, self._number(ends) - self._number(begin))
+
     def between(self, begin: Position, end: Position) -> Iterator[Batch]:
         """Yield the records between two borders."""
         first, last = self._number(begin), self._number(end)

@@ -28,6 +28,7 @@ def test_slices_hold_each_record_once(n: int, size: int, count: int) -> None:
     source = numbered(n)
     assert isinstance(source, Sliced)
     at, got = source.start(), list[float]()
+    assert source.backlog(at, source.ends()) == n
     while len(borders := source.cut(at, source.ends(), size, count)) > 1:
         assert borders[0] == at
         assert len(borders) <= count + 1
