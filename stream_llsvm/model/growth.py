@@ -15,6 +15,7 @@ from stream_llsvm.members.base import Member
 from stream_llsvm.model.file import ModelFileError, write
 from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.pages import PAGE, fill, fit, pages_of
+from stream_llsvm.model.reserve import LARGE
 from stream_llsvm.model.room import CAP, BoundedModel, local_width, roomy
 from stream_llsvm.model.state import UNBOUNDED, ModelState
 from stream_llsvm.options import flag, whole
@@ -26,6 +27,8 @@ from stream_llsvm.version import __version__
 
 #: A saved model is at most twice as wide as its features are many, and so much.
 _MOST_ROOM = 64
+#: From when on a model expects to grow soon: when it is so full.
+_NEARLY = 0.75
 #: Options that may differ and change: they say how a model works, not what it is.
 FREE = ("threads", "max_mb")
 
@@ -159,6 +162,21 @@ class GrowingModel(BoundedModel):
         if self._features.has_derived and (is_derived(features) or self._state is not before):
             self._state.share_out(self._features.shares())
         self._labels = classes
+        if features and self._state.n_words >= LARGE:
+            self._expect_growth(self._state)
+
+    def _expect_growth(self, state: ModelState) -> None:
+        """Let a wide model's last names before it grows fetch the memory that it grows into."""
+        full = len(self._features) / state.width
+
+        def larger() -> ModelState | None:
+            names = self._features.has_derived
+            width, n_classes, local = state.width, state.n_classes, state.local_width
+            wider = self._width_for(width, width + 1, n_classes, names_come=names, local=local)
+            return self._laid_out(wider, n_classes, local) if wider > width else None
+
+        if full > _NEARLY and state.is_capped and state.history_room == 0:
+            state.expect(larger, (full - _NEARLY) / (1 - _NEARLY))
 
     def _local_for(
         self, needed: int, named: float = 0.0, *, names_come: bool = False

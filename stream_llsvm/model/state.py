@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ from stream_llsvm.kernels.scaling import BORN, MANY
 from stream_llsvm.members.base import Member, Shape
 from stream_llsvm.members.pooling import AS_THEY_ARE, Units
 from stream_llsvm.model.foretold import Foretold, put_waiting, waiting_of
-from stream_llsvm.model.layout import BYTES, WORD, laid_out, zeros_on_lines
+from stream_llsvm.model.layout import BYTES, WORD, Place, laid_out, zeros_on_lines
 from stream_llsvm.model.notices import announce
+from stream_llsvm.model.reserve import Reserve
 from stream_llsvm.model.rows import Rows
 from stream_llsvm.model.scheduler import run_on_threads
 from stream_llsvm.model.soundness import is_sound
@@ -72,7 +73,7 @@ class ModelState:
         {
             "scratch", "_ready", "_keeps", "_last", "_last_columns", "_last_flat", "_asked",
             "_taught", "_unlabelled", "_one_label", "_one_importance", "one_proba",
-            "one_likeliest", "_views",
+            "one_likeliest", "_views", "_reserve",
         }
     )  # fmt: skip
 
@@ -106,6 +107,7 @@ class ModelState:
         self.state = np.zeros(0)
         self._views: dict[int, dict[str, NDArray[Any]]] = {}
         self._shares: NDArray[np.float32] | None = None
+        self._reserve: Reserve | None = None
 
     @property
     def shape(self) -> Shape:
@@ -136,11 +138,19 @@ class ModelState:
         """How many bytes state and scratch take."""
         return WORD * sum(self._words.values())
 
+    @property
+    def places(self) -> list[dict[str, Place]]:
+        """Where each section lies, by row of the plan (0: the model)."""
+        return self._places
+
     def allocate(self, state: NDArray[np.float64] | None = None) -> None:
         """Make the arrays: zeros, or a copy of the state given, and scratch."""
-        self.state = zeros_on_lines(self.n_words)
+        self._make_arrays(zeros_on_lines(self.n_words))
         if state is not None:
             self.state[:] = state
+
+    def _make_arrays(self, zeros: NDArray[np.float64]) -> None:
+        self.state, self._reserve = zeros, None
         self._make_scratch()
 
     def _make_scratch(self) -> None:
@@ -163,9 +173,9 @@ class ModelState:
         self.one_proba = np.zeros((1, self.n_classes))
         self.one_likeliest = np.zeros(1, dtype=np.int64)
 
-    def begin(self) -> None:
-        """Allocate, and fill in the first state."""
-        self.allocate()
+    def begin(self, zeros: NDArray[np.float64] | None = None) -> None:
+        """Allocate, or take these zeros, and fill in the first state."""
+        self._make_arrays(zeros_on_lines(self.n_words) if zeros is None else zeros)
         mixer = self.views(0)["mixer"]
         if mixer.size > 0:
             counted = int(self.plan[0, at.MODEL_ROW.paced_experts])
@@ -222,7 +232,9 @@ class ModelState:
 
     def carry_to(self, new: ModelState) -> None:
         """Fill a state that ``grown`` made with this model."""
-        new.begin()
+        reserve = self._reserve
+        fits = reserve is not None and reserve.zeros.size == new.n_words
+        new.begin(reserve.zeros if reserve is not None and fits else None)
         ours, theirs = self.views(0), new.views(0)
         theirs["counters"][:] = ours["counters"]
         theirs["statistics"][: self.width] = ours["statistics"]
@@ -253,6 +265,13 @@ class ModelState:
                     own[name][:] = old[name]
             else:
                 member.carry(old, own, before, after)
+
+    def expect(self, larger: Callable[[], ModelState | None], share: float) -> None:
+        """Fetch such a share of the memory of the state that this one will be carried to."""
+        if self._reserve is None and (state := larger()) is not None:
+            self._reserve = Reserve(self, state)
+        if self._reserve is not None:
+            self._reserve.fetch(share)
 
     def run(
         self,
