@@ -9,7 +9,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) 
 
 MINUTES ?= 10
 
-.PHONY: help demo kafka kernels wheel test fuzz lint bench clean data-given
+.PHONY: help demo kafka kernels wheel test fuzz lint docs bench clean data-given
 .DELETE_ON_ERROR:
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make test              lint, then every test and docstring example"
 	@echo "make fuzz MINUTES=60   search at random for records that a property test does not hold for"
 	@echo "make lint              style and types only"
+	@echo "make docs              make the documentation site in build/docs/html"
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
 
@@ -48,6 +49,9 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
+
+docs: $(VENV)/.ready-docs
+	@$(BIN)/python tools/docs_site.py
 
 # Roughly, in minutes on two slow cores: accuracy 2, the committee's 3, reliability 3, summary 20,
 # river's table 30, delays 6, drift 8, early 6, shifts 30 (these seven mostly river's models), ablation 10,
