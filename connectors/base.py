@@ -226,6 +226,10 @@ class Sliced(Protocol):
     def name(self) -> str:
         """What people call it, without secrets."""
 
+    @property
+    def endless(self) -> bool:
+        """Whether more may come behind the end, so that a run waits there."""
+
     def start(self) -> Position:
         """Return where a run begins that has learned nothing yet."""
 

@@ -32,6 +32,7 @@ class ListSource:
     """
 
     name = "a list"
+    endless = False
 
     def __init__(
         self,

@@ -55,6 +55,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "transformers",
         "version",
     },
+    "cluster": {
+        "connectors",
+        "engine",
+        "extras",
+        "learners",
+        "members",
+        "model",
+        "version",
+    },
     "dashboard": {"connectors", "engine", "kernels", "learners", "model", "records"},
     "streams": {"connectors", "records"},
     "cli": {

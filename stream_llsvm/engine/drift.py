@@ -82,6 +82,19 @@ class Drift:
             pass
 
 
+def detector_of(chosen: str | base.DriftDetector | None) -> base.DriftDetector | None:
+    """Return the detector that was chosen, by name or itself."""
+    if not isinstance(chosen, str):
+        return chosen
+    if chosen != "adwin":
+        raise ValueError(
+            f'detector must be "adwin", one of river.drift\'s, or None: got {chosen!r}'
+        )
+    from river import drift  # late: it brings much with it
+
+    return drift.ADWIN()
+
+
 def errors_of(payload: Mapping[str, Any], levels: int = 1) -> list[float]:
     """Return the errors that a detector's payload holds."""
     n = count(payload, "count", 0, _KEPT)

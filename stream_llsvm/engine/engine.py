@@ -26,6 +26,7 @@ from stream_llsvm.connectors.base import (
 )
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
+from stream_llsvm.engine.drift import detector_of
 from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
@@ -139,7 +140,7 @@ class Engine:
             values=numbers,
         )
         self._clock = clock
-        self.progress = Progress(window, _detector(detector), self.learner.task)
+        self.progress = Progress(window, detector_of(detector), self.learner.task)
         self.census = Census()
         self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
@@ -324,15 +325,3 @@ class Engine:
         }
         lost = None if self.lost is None else self.lost._asdict()
         return self.progress.report() | bad | late | {"lost": lost}
-
-
-def _detector(chosen: str | base.DriftDetector | None) -> base.DriftDetector | None:
-    if not isinstance(chosen, str):
-        return chosen
-    if chosen != "adwin":
-        raise EngineError(
-            f'detector must be "adwin", one of river.drift\'s, or None: got {chosen!r}'
-        )
-    from river import drift  # late: it brings much with it
-
-    return drift.ADWIN()

@@ -54,12 +54,23 @@ class Rejects:
             self.bad_fields.update(one.field for one in bad_fields)
             self.first_bad = self.first_bad or bad_fields[0]
         listed = list(rejected)
-        for each in listed:
-            self.counts[each.reason] += 1
-            if len(self.first) < _KEPT:
-                self.first.append(each._replace(raw=b""))
+        self.counts.update(each.reason for each in listed)
+        self._keep(listed)
         if listed and self.letters is not None:
             self.letters.write(listed)
+
+    def add(self, others: Rejects) -> None:
+        """Count what was rejected elsewhere, and kept there."""
+        self.counts.update(others.counts)
+        self.bad_fields.update(others.bad_fields)
+        self.first_bad = self.first_bad or others.first_bad
+        self.deletes += others.deletes
+        self._keep(others.first)
+
+    def _keep(self, rejected: Sequence[Rejected]) -> None:
+        """Keep the first ones to show them."""
+        for each in rejected[: _KEPT - len(self.first)]:
+            self.first.append(each._replace(raw=b""))
 
     def refused(self, places: Sequence[Place], why: Mapping[int, str]) -> None:
         """Count and keep those of a batch that the model refused."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.connectors.base import Displaying, Rollback, transactional
@@ -77,6 +78,8 @@ class Saver:
         Where they go.
     every
         Seconds between two of them.
+    write
+        Writes one; by default as a single engine does.
 
     Attributes
     ----------
@@ -85,8 +88,15 @@ class Saver:
 
     """
 
-    def __init__(self, engine: Engine, checkpoints: Checkpoints, every: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        checkpoints: Checkpoints,
+        every: float,
+        write: Callable[..., int | None] = write,
+    ) -> None:
         self._engine, self._checkpoints, self._every = engine, checkpoints, every
+        self._write = write
         self._due = 0.0
         self._kept = self._came()  # what had come in before the last one
         self.lost: Lost | None = None
@@ -119,7 +129,7 @@ class Saver:
         sink, records = transactional(engine.sink), engine.progress.counts["records"]
         engine.flush()
         try:
-            number = write(engine, self._checkpoints, wait=wait or sink is not None)
+            number = self._write(engine, self._checkpoints, wait=wait or sink is not None)
         except OSError as error:
             self._note_failures()
             if wait:

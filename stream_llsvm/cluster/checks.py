@@ -1,0 +1,55 @@
+"""What is refused before a cluster learns anything: one line each, which says what to do."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.numbers import NumberLearner
+from stream_llsvm.members.base import Member
+
+#: Above this many learners of one model nobody has measured what it costs in accuracy.
+MOST = 16
+
+
+def check_workers(workers: int | str, *, force: bool = False) -> int:
+    """Return how many learners there may be at most. Raises ValueError if that is no number.
+
+    Examples
+    --------
+    >>> check_workers(8)
+    8
+    >>> check_workers(32)
+    Traceback (most recent call last):
+    ValueError: 32 learners of one model: every one costs accuracy, and above 16 nobody has ...
+
+    """
+    if workers == "auto":
+        return min(MOST, os.cpu_count() or 1)
+    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
+        raise ValueError(f'workers is a number from 1 up, or "auto"; got {workers!r}')
+    if workers > MOST and not force:
+        raise ValueError(
+            f"{workers} learners of one model: every one costs accuracy, and above {MOST} nobody "
+            "has measured how much; take fewer, or say force"
+        )
+    return workers
+
+
+def check_model(model: Any, workers: int) -> None:
+    """Raise ValueError if so many learners cannot learn this model."""
+    kind = type(model).__name__
+    if not isinstance(model, LocalClassifier | NumberLearner):
+        raise ValueError(
+            f"a {kind} cannot be learned by a cluster: only this package's own models can be "
+            "merged; learn it in one process, without workers"
+        )
+    if workers == 1:
+        return
+    alone = [one.name for one in model._members() if type(one).merge is Member.merge]
+    if alone:
+        raise ValueError(
+            f"a {kind} with the member {alone[0]!r} cannot be merged: leave that member out, or "
+            "take one learner"
+        )

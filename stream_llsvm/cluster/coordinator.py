@@ -1,0 +1,89 @@
+"""A round, from its slices to the merged model; knows where learners live only as a `Host`."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from stream_llsvm.cluster.host import Host
+from stream_llsvm.cluster.plan import Slice, weights
+from stream_llsvm.cluster.rounds import Done, Lesson, model_bytes, model_of
+from stream_llsvm.learners.merge import MergeWarning
+
+
+class Outcome(NamedTuple):
+    """What came of a round.
+
+    Attributes
+    ----------
+    model
+        What all learners begin the next round with.
+    done
+        What each learner did, in the order of the slices.
+    fallbacks
+        The members that had no mean, so that the newest learner's was taken.
+    restarts
+        How many learners were replaced meanwhile.
+    seconds
+        How long each part took: ``learn`` until the slowest had learned, ``merge``.
+
+    """
+
+    model: Any
+    done: list[Done]
+    fallbacks: list[str]
+    restarts: int
+    seconds: dict[str, float]
+
+
+class Coordinator:
+    """Deals slices out to learners and makes one model of what they have learned.
+
+    Parameters
+    ----------
+    host
+        Where learners live.
+    newest
+        How much more each learner counts than the one with the slice before.
+
+    """
+
+    def __init__(self, host: Host, newest: float = 2.0) -> None:
+        self.host, self.newest = host, newest
+
+    def round(self, epoch: int, model: Any, slices: Sequence[Slice]) -> Outcome:
+        """Return what came of a round; the model that it begins with stays as it is."""
+        begin = time.perf_counter()
+        ranks = range(len(slices))
+        self.host.start(len(slices))
+        before = sum(map(self.host.restarted, ranks))
+        data = model_bytes(model)
+        answers = [
+            self.host.call(rank, "learn", Lesson(epoch, data, (part,)))
+            for rank, part in enumerate(slices)
+        ]
+        done: list[Done] = [answer.result() for answer in answers]
+        learn = time.perf_counter() - begin
+        merged, fallbacks = self._merged(model, [one.model for one in done])
+        return Outcome(
+            merged,
+            done,
+            fallbacks,
+            sum(map(self.host.restarted, ranks)) - before,
+            {"learn": learn, "merge": time.perf_counter() - begin - learn},
+        )
+
+    def _merged(self, model: Any, learned: Sequence[bytes]) -> tuple[Any, list[str]]:
+        """Return one model of all that have learned, and the members that had no mean."""
+        first, *others = map(model_of, learned)
+        if not others:
+            return first, []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MergeWarning)  # it is counted, and shown
+            merged = first.merge(others, weights(len(learned), self.newest), since=model)
+        # Models that were read from bytes have forgotten what merges before them took.
+        before = model.merge_fallbacks
+        taken = {name: n - before.get(name, 0) for name, n in merged.merge_fallbacks.items()}
+        return merged, [name for name, n in taken.items() if n > 0]

@@ -1,0 +1,313 @@
+"""The engine over many learners: rounds, one commit each; every record is learned exactly once."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from river import base
+
+from stream_llsvm.cluster.checks import check_model, check_workers
+from stream_llsvm.cluster.coordinator import Coordinator, Outcome
+from stream_llsvm.cluster.host import Host, InlineHost
+from stream_llsvm.cluster.manifest import COUNTS, begin_round, continued, end_rounds, write
+from stream_llsvm.cluster.plan import Load, Plan, slices
+from stream_llsvm.cluster.rounds import Done, Setup, Worker, refusal, sliced
+from stream_llsvm.connectors.base import Described, Position, Sliced
+from stream_llsvm.engine.census import Census
+from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
+from stream_llsvm.engine.drift import detector_of
+from stream_llsvm.engine.order import Order
+from stream_llsvm.engine.progress import Progress
+from stream_llsvm.engine.rejects import Rejects, TooManyRejected
+from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.save import Saver
+from stream_llsvm.engine.scores import WINDOW
+from stream_llsvm.engine.task import task_of
+from stream_llsvm.learners.committee import CommitteeClassifier
+
+if TYPE_CHECKING:
+    from stream_llsvm.engine.engine import Engine
+    from stream_llsvm.engine.watchers import Watcher
+
+_PAUSE = 0.1  # seconds between two looks whether more has come
+_SECONDS = ("read", "learn", "carry")
+
+
+class ClusterEngine:
+    """Learn a stream with several learners: slices side by side, then a merge, then a commit.
+
+    Parameters
+    ----------
+    source
+        Where records come from: a `Sliced` source that says how it is opened elsewhere, such as a
+        file or a topic, or a pipeline's ``[source]``.
+    model
+        One of this package's models; a `CommitteeClassifier` if None. Where a run is continued, the
+        model is the one in the manifest.
+    workers
+        How many learners at most. ``"auto"`` takes more only while the backlog grows, and one
+        again when it is gone.
+    cluster
+        Where learners live: ``"local"`` is this process.
+    checkpoints
+        The run continues where the last one with this folder stopped, whatever stopped it.
+    slice
+        About how many records each learner gets in a round. Where records come in an order, long
+        slices cost less accuracy; where nothing changes, short ones.
+    newest
+        How much more a learner counts in a merge than the one with the slice before.
+    max_rejected_ratio, detector, window, numbers, columns, watchers
+        As of `Engine`. Watchers are told of each round by ``on_turn``, and of no batch.
+    force
+        Whether more than 16 learners may share one model.
+    host
+        Where learners live, instead of ``cluster``.
+
+    Attributes
+    ----------
+    model, progress, rejects, position
+        As of `Engine`.
+    epoch
+        How many rounds were learned.
+    counts
+        ``rounds``, ``repeated`` rounds that something died in, and ``restarts`` of learners.
+    fallbacks
+        How often a merge took a member of the newest learner, by the member's name.
+    seconds
+        How long the last round took: ``learn`` and ``merge``, and of the slowest learner ``read``,
+        ``learned`` and ``carry``.
+
+    Examples
+    --------
+    >>> from stream_llsvm import SAPLClassifier
+    >>> from stream_llsvm.cluster import ClusterEngine
+    >>> from stream_llsvm.connectors import ListSource
+    >>> records = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(6_000)]
+    >>> source = ListSource(records, label="y")
+    >>> engine = ClusterEngine(source, SAPLClassifier(), workers=2, cluster="local", slice=1_000)
+    >>> report = engine.run()
+    >>> report["learned"], report["cluster"]["rounds"]
+    (6000, 4)
+
+    """
+
+    def __init__(
+        self,
+        source: Sliced | Mapping[str, Any],
+        model: base.Estimator | None = None,
+        *,
+        workers: int | str = "auto",
+        cluster: str = "local",
+        checkpoints: Checkpoints | None = None,
+        slice: int = 5_000,
+        newest: float = 2.0,
+        max_rejected_ratio: float = 0.5,
+        detector: str | base.DriftDetector | None = "adwin",
+        window: int = WINDOW,
+        numbers: Mapping[str, Any] | None = None,
+        columns: Mapping[str, Any] | None = None,
+        watchers: Sequence[Watcher] = (),
+        force: bool = False,
+        host: Host | None = None,
+    ) -> None:
+        most = check_workers(workers, force=force)
+        self.model: Any = CommitteeClassifier() if model is None else model
+        check_model(self.model, most)
+        self.source, description = _described(source)
+        self.plan = Plan(most, slice, grows=workers == "auto")
+        self.progress = Progress(window, detector_of(detector), task_of(self.model))
+        self.census, self.order = Census(), Order(self.progress)
+        self.rejects = Rejects(None, max_rejected_ratio)
+        self.columns = None if columns is None else dict(columns)
+        self.checkpoints = checkpoints
+        self.watchers = list(watchers)
+        self.late = self.sink = None  # labels that come later are not joined here
+        self.position: Position | None = None
+        self.epoch, self.load = 0, Load()
+        self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
+        self.fallbacks: Counter[str] = Counter()
+        self.seconds: dict[str, float] = {}
+        self._stop = threading.Event()
+        setup = Setup(description, None if numbers is None else dict(numbers))
+        self.host = host or _host(cluster, setup)
+        self._coordinator = Coordinator(self.host, newest)
+        self._saver: Saver | None = None
+        if checkpoints is not None:
+            continued(self, checkpoints)
+            # After each round, unless the last one is still being written.
+            self._saver = Saver(cast("Engine", self), checkpoints, every=0.0, write=write)
+
+    @property
+    def lost(self) -> Lost | None:
+        """What the last run has learned and could not keep, since its last manifest failed."""
+        return None if self._saver is None else self._saver.lost
+
+    @property
+    def made(self) -> Made | None:
+        """The newest manifest that is good; None if there is none."""
+        return None if self.checkpoints is None else self.checkpoints.newest
+
+    @property
+    def learners(self) -> int:
+        """How many learners the last round had."""
+        return self.load.learners
+
+    @property
+    def backlog(self) -> int:
+        """About how many records were there, and not learned, before the last round."""
+        return self.load.backlog
+
+    def run(self, max_records: int | None = None) -> dict[str, Any]:
+        """Learn until the source ends, `stop` is called, or at least so many records have come.
+
+        A round is learned whole.
+        """
+        if self._saver is not None:
+            self._saver.begin()
+            self._own(busy=True)
+        as_engine = cast("Engine", self)
+        try:
+            for watcher in self.watchers:
+                watcher.on_start(as_engine)
+            died: BaseException | None = None
+            try:
+                self._run(max_records)
+            except BaseException as error:
+                died = error
+                raise
+            finally:
+                for watcher in self.watchers:
+                    watcher.on_end(as_engine, died)
+        finally:
+            self.host.close()
+            self._own(busy=False)
+            if self.checkpoints is not None:
+                self.checkpoints.release()
+        return self.report()
+
+    def _own(self, *, busy: bool) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.ownership.busy = busy
+
+    def _run(self, max_records: int | None) -> None:
+        begin = self.progress.counts["records"]
+        if self.position is None:
+            self.position = self.source.start()
+        while not self._stop.is_set():
+            came = self.progress.counts["records"]
+            if max_records is not None and came - begin >= max_records:
+                break
+            left = None if max_records is None else begin + max_records - came
+            if not self._round(left):
+                if not self.source.endless:
+                    break
+                self._stop.wait(_PAUSE)
+            for watcher in self.watchers:
+                watcher.on_turn(cast("Engine", self))
+            if self._saver is not None:
+                self._saver.turn()
+        if self._saver is not None and self.checkpoints is not None:
+            self._saver.finish()
+            if self._saver.lost is None:
+                end_rounds(self.checkpoints.folder)
+        self._stop.clear()
+
+    def stop(self) -> None:
+        """Stop after the round that is being learned; safe to call from a signal handler."""
+        self._stop.set()
+
+    def _round(self, left: int | None) -> bool:
+        """Learn the next round; returns whether there was one."""
+        assert self.position is not None
+        came, ends = self.progress.counts["records"], self.source.ends()
+        load = self.plan.load(self.load, self.source.backlog(self.position, ends), came)
+        size = self.plan.slice_size(came)
+        if left is not None:
+            size = min(size, left)
+            load = load._replace(learners=min(load.learners, max(1, left // size)))
+        parts = slices(self.source.cut(self.position, ends, size, load.learners))
+        if not parts:
+            return False
+        self.load = load._replace(learners=len(parts))
+        if self.checkpoints is not None:
+            self.checkpoints.check()
+            begin_round(self.checkpoints.folder, self.epoch)
+        self._take(self._coordinator.round(self.epoch, self.model, parts))
+        self.position = parts[-1].end
+        self.epoch += 1
+        self.counts["rounds"] += 1
+        try:
+            self.rejects.check(self.progress.counts["predicted"])
+        except TooManyRejected as error:
+            raise EngineError(str(error)) from None
+        return True
+
+    def _take(self, outcome: Outcome) -> None:
+        """Take over what came of a round."""
+        self.model = outcome.model
+        self.fallbacks.update(outcome.fallbacks)
+        self.counts["restarts"] += outcome.restarts
+        self.counts["repeated"] += outcome.restarts > 0
+        of_learners = {
+            {"learn": "learned"}.get(name, name): max(one.seconds[name] for one in outcome.done)
+            for name in _SECONDS
+        }
+        self.seconds = {**outcome.seconds, **of_learners}
+        for done in outcome.done:
+            self._score(done)
+
+    def _score(self, done: Done) -> None:
+        """Score what a learner answered, and count what it could not use."""
+        progress = self.progress
+        for one in done.answered:
+            if one.taken:
+                progress.score(one.labels, one.answers, one.weights)
+                progress.counts["predicted"] += one.taken - len(one.answers.refused)
+            progress.counts["records"] += one.records
+        self.rejects.add(done.rejects)
+        for each in done.disorder:
+            self.order.take(each)
+
+    def flush(self) -> None:
+        """Return when all that was written is where it will survive: there is no sink."""
+
+    def report(self) -> dict[str, Any]:
+        """Return counts and scores, and how the rounds went."""
+        bad = {
+            "rejected": dict(self.rejects.counts),
+            "bad_fields": dict(self.rejects.bad_fields),
+            "deletes": self.rejects.deletes,
+        }
+        of_rounds = {
+            **self.counts,
+            "learners": self.learners,
+            "backlog": self.backlog,
+            "fallbacks": dict(self.fallbacks),
+            "seconds": dict(self.seconds),
+        }
+        lost = None if self.lost is None else self.lost._asdict()
+        return self.progress.report() | bad | {"cluster": of_rounds, "lost": lost}
+
+
+def _described(source: Sliced | Mapping[str, Any]) -> tuple[Sliced, dict[str, Any]]:
+    """Return a source, and what learners open the same one by."""
+    if isinstance(source, Mapping):
+        return sliced(source), dict(source)
+    if not isinstance(source, Described):
+        raise TypeError(
+            "learners open the source for themselves: give a source that says how, such as a "
+            f'FileSource, or {{"from": [addresses], "label": ...}}; got {source!r}'
+        )
+    if not isinstance(source, Sliced):
+        raise TypeError(refusal(source.name))
+    return source, source.description
+
+
+def _host(cluster: str, setup: Setup) -> Host:
+    """Return where learners live."""
+    if cluster == "local":
+        return InlineHost(lambda: Worker(setup))
+    raise ValueError(f'cluster is "local"; got {cluster!r}')

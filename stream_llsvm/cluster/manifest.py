@@ -1,0 +1,172 @@
+"""The commit of a round: one file that is renamed to its name when it is whole.
+
+It is a checkpoint as a single engine writes it, with what many learners have beside it, so that the
+same folder is locked, kept and read by the same code, and an engine and a cluster can go on from
+each other's. Whatever dies, the run goes on from the newest manifest: what was learned after it is
+learned again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from stream_llsvm.cluster.plan import Load
+from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
+from stream_llsvm.engine.resume import Contents, EngineError, contents_of
+from stream_llsvm.engine.validation import MOST, count, counter, part, require
+from stream_llsvm.learners.pipeline import payload_of
+from stream_llsvm.model.file import ModelFileError
+
+if TYPE_CHECKING:
+    from stream_llsvm.cluster.engine import ClusterEngine
+
+_BEGUN = "rounds-begun"
+#: What is counted of rounds, over all processes of a run.
+COUNTS = ("rounds", "repeated", "restarts")
+
+
+class Manifest(NamedTuple):
+    """What a manifest holds.
+
+    Attributes
+    ----------
+    run
+        What a checkpoint of an engine holds, too.
+    epoch
+        How many rounds are in it.
+    load
+        What the last round was planned by.
+    counts
+        See `COUNTS`.
+    fallbacks
+        How often a merge took a member of the newest learner, by the member.
+
+    """
+
+    run: Contents
+    epoch: int = 0
+    load: Load = Load()
+    counts: Mapping[str, int] = dict.fromkeys(COUNTS, 0)
+    fallbacks: Mapping[str, int] = {}
+
+
+def write(engine: ClusterEngine, checkpoints: Checkpoints, *, wait: bool = False) -> int | None:
+    """Write a manifest; None if another is being written."""
+    if not checkpoints.ready(wait=wait):
+        return None
+    records = engine.progress.counts["records"]
+    return checkpoints.write(saved(engine), record=records, wait=wait)
+
+
+def saved(engine: ClusterEngine) -> dict[str, Any]:
+    """Return what a manifest holds; nothing in it changes while the run goes on."""
+    return {
+        "time": time.time(),
+        "model": payload_of(engine.model),
+        "key_files": None,
+        "position": engine.position,
+        "progress": engine.progress.payload(),
+        "rejected": dict(engine.rejects.counts),
+        "bad_fields": dict(engine.rejects.bad_fields),
+        "fields": engine.census.payload(),
+        "columns": engine.columns,
+        "deletes": engine.rejects.deletes,
+        "late": None,
+        "written": [None, None],
+        "cluster": {
+            "epoch": engine.epoch,
+            "load": list(engine.load),
+            "counts": dict(engine.counts),
+            "fallbacks": dict(engine.fallbacks),
+        },
+    }
+
+
+def manifest_of(payload: Mapping[str, Any]) -> Manifest:
+    """Return what a file's payload holds; ModelFileError if it is none, or does not fit."""
+    run = contents_of(payload)
+    if "cluster" not in payload:  # of a single engine
+        if run.waiting is not None:
+            raise ModelFileError("labels of its own stream are waited for: several cannot do that")
+        return Manifest(run)
+    own = part(payload, "cluster", dict)
+    load = part(own, "load", list)
+    require(len(load) == 2 and all(type(n) is int and n >= 0 for n in load), "load")
+    counts = counter(own, "counts", COUNTS)
+    require(len(counts) == len(COUNTS), "counts")
+    return Manifest(run, count(own, "epoch"), Load(*load), counts, counter(own, "fallbacks"))
+
+
+def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
+    """Let the engine continue from the newest manifest that holds, if there is one."""
+    found: Found | None = next(checkpoints.newest_first(manifest_of), None)
+    if found is None:
+        try:
+            write(engine, checkpoints, wait=True)
+        except OSError as error:
+            checkpoints.failed.clear()
+            raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
+        return
+    for text in found.skipped:
+        engine.progress.note("checkpoint unreadable", f"{text}; what came after is done again")
+    manifest: Manifest = found.contents
+    run = manifest.run
+    _check_same(engine, run, checkpoints)
+    engine.model = run.model
+    engine.progress.restore(run.progress)
+    engine.rejects.counts.update(run.rejected)
+    engine.rejects.bad_fields.update(run.bad_fields)
+    engine.rejects.deletes = run.deletes
+    engine.census.restore(run.fields)
+    engine.position = run.position
+    engine.epoch, engine.load = manifest.epoch, manifest.load
+    engine.counts.update(manifest.counts)
+    engine.fallbacks.update(manifest.fallbacks)
+    engine.columns = run.columns if engine.columns is None else engine.columns
+    records = engine.progress.counts["records"]
+    at = checkpoints.path(found.number).stat().st_mtime
+    checkpoints.newest = Made(found.number, at, records)
+    engine.counts["repeated"] += max(0, begun(checkpoints.folder) - manifest.epoch)
+    engine.progress.note("continued", f"from manifest {found.number}, {records:,} records")
+
+
+def begin_round(folder: Path, epoch: int) -> None:
+    """Note that a round begins, so that it is known later whether one was repeated.
+
+    Nothing but that count depends on the note: it is not synced.
+    """
+    (folder / _BEGUN).write_text(str(epoch + 1))
+
+
+def begun(folder: Path) -> int:
+    """Return how many rounds had begun, and not all were committed, when a run was broken off."""
+    try:
+        return min(int((folder / _BEGUN).read_text()), MOST)
+    except (OSError, ValueError):
+        return 0
+
+
+def end_rounds(folder: Path) -> None:
+    """Note that all rounds that had begun are in the manifest."""
+    (folder / _BEGUN).unlink(missing_ok=True)
+
+
+def _check_same(engine: ClusterEngine, run: Contents, checkpoints: Checkpoints) -> None:
+    """Raise EngineError if the folder holds a run of another model or label."""
+    if type(run.model) is not type(engine.model):
+        kept, wanted = type(run.model).__name__, type(engine.model).__name__
+        differ = f"of a {kept}, not a {wanted}"
+    elif (
+        engine.columns is not None
+        and run.columns is not None
+        and engine.columns.get("label") != run.columns.get("label")
+    ):
+        differ = f"with the label {run.columns.get('label')!r}, not {engine.columns.get('label')!r}"
+    else:
+        return
+    raise EngineError(
+        f"{checkpoints.folder} holds a run {differ}: name another folder, or put it back as it was"
+    )
