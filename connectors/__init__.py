@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from stream_llsvm.connectors.kafka.source import KafkaSource
     from stream_llsvm.connectors.keys import Key
     from stream_llsvm.connectors.list_source import ListSource
+    from stream_llsvm.connectors.log.source import LogSource
     from stream_llsvm.connectors.registry import Connector
     from stream_llsvm.connectors.sqlite.source import SqliteSource
 
@@ -54,6 +55,7 @@ _WHERE = {
     "KafkaSource": "kafka.source",
     "Key": "keys",
     "ListSource": "list_source",
+    "LogSource": "log.source",
     "MergedFiles": "file.merged",
     "SqliteSource": "sqlite.source",
     "StandardOutput": "file.sink",
@@ -72,6 +74,7 @@ __all__ = [
     "KafkaSource",
     "Key",
     "ListSource",
+    "LogSource",
     "MergedFiles",
     "Place",
     "Position",

@@ -106,6 +106,9 @@ class Batch:
         Where the source stands behind all of these, the rejected included.
     times
         When each record was, if the source was asked for that.
+    late
+        Labels, each with its key, that came behind these records and before the next ones; of a
+        source that holds both in one order.
     disorder
         What is new of how far records are not in order; None if nobody looks.
 
@@ -125,6 +128,7 @@ class Batch:
     weights: NDArray[np.float64] | None = None
     times: NDArray[np.float64] | None = None
     disorder: Disorder | None = None
+    late: Batch | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -314,6 +318,17 @@ class Displaying(Protocol):
 
         It returns at once, and may be called while another thread polls.
         """
+
+
+@runtime_checkable
+class Volatile(Protocol):
+    """A source that may hand out records before they are where a crash of the machine spares them.
+
+    It is told when they must be: a checkpoint must not stand behind what would be lost.
+    """
+
+    def sync(self) -> None:
+        """Return when all that was handed out will survive the machine. Raises SourceError."""
 
 
 @runtime_checkable

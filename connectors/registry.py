@@ -35,6 +35,7 @@ _PACKAGE = "stream_llsvm.connectors"
 _OWN = {
     "file": f"{_PACKAGE}.file.connector:FileConnector",
     "kafka": f"{_PACKAGE}.kafka.connector:KafkaConnector",
+    "server-log": f"{_PACKAGE}.log.connector:LogConnector",
     "sqlite": f"{_PACKAGE}.sqlite.connector:SqliteConnector",
 }
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):")  # one letter is a drive of Windows

@@ -22,6 +22,7 @@ from stream_llsvm.connectors.base import (
     Sink,
     Source,
     Verbatim,
+    Volatile,
     seekable,
 )
 from stream_llsvm.engine.census import Census
@@ -64,7 +65,8 @@ class Engine:
     labels
         A second source, of labels that come later: its records name a key and a label.
     waiting
-        How many records may wait for such labels, and how long.
+        How many records may wait for such labels, and how long; without ``labels``, for those
+        that the source itself hands out between its records.
     checkpoints
         The run continues where the last one with this folder stopped, whatever stopped it.
     every
@@ -144,7 +146,9 @@ class Engine:
         self.census = Census()
         self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
-        self.late = None if labels is None else LateLabels(labels, waiting or Waiting(), clock)
+        self.late: LateLabels | None = None
+        if labels is not None or waiting is not None:
+            self.late = LateLabels(labels, waiting or Waiting(), clock)
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
@@ -260,6 +264,9 @@ class Engine:
     def _take(self, batch: Batch) -> None:
         batch = self.learner.readable(batch)
         self.rejects.take(batch.rejected, batch.bad_fields)
+        if batch.rejected:
+            for watcher in self.watchers:
+                watcher.on_rejected(self, batch.rejected)
         self.rejects.deletes += batch.deletes
         if len(batch) > 0:
             self.census.take(batch)
@@ -282,6 +289,8 @@ class Engine:
         self.progress.counts["records"] += len(batch) + len(batch.rejected)
         if batch.disorder is not None:
             self.order.take(batch.disorder)
+        if self.late is not None and batch.late is not None:
+            self.late.learn(batch.late, self.learner, self.progress, self.rejects)
         self.position = batch.position
         try:
             self.rejects.check(self.progress.counts["predicted"])
@@ -308,7 +317,9 @@ class Engine:
         self._saver.write(wait=wait)
 
     def flush(self) -> None:
-        """Return when all that was written is where it will survive this process."""
+        """Return when all that was read and written is where it will survive this process."""
+        if isinstance(self.source, Volatile):
+            self.source.sync()
         for sink in (self.sink, self.rejects.letters):
             if sink is not None:
                 sink.flush()

@@ -92,6 +92,7 @@ def with_sound_keys(batch: Batch, field: Hashable) -> Batch:
         bad_fields=batch.bad_fields,
         deletes=batch.deletes,
         disorder=batch.disorder,
+        late=batch.late,
     )
 
 

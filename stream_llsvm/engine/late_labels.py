@@ -206,27 +206,29 @@ class LateLabels:
     Parameters
     ----------
     source
-        Its records name a key and a label.
+        Its records name a key and a label; None if labels come between the records themselves.
     waiting
         The records and labels that wait for each other.
     clock
-        Tells the time in seconds.
+        Tells the time in seconds. Labels and records of one source bring their times with them,
+        so that all is the same when they are read again.
 
     """
 
-    def __init__(self, source: Source, waiting: Waiting, clock: Callable[[], float]) -> None:
+    def __init__(self, source: Source | None, waiting: Waiting, clock: Callable[[], float]) -> None:
         self.source, self.waiting, self.clock = source, waiting, clock
         self.position: Position | None = None
         self.learned, self.seconds = 0, 0.0  # how many records were learned, and for how long
 
     def hold(self, batch: Batch, answers: Answers, learner: Learner, progress: Progress) -> None:
         """Let those of a batch wait that were predicted and have no label."""
+        times = self._times(batch)
         for i, key in enumerate(batch.keys or []):
             if key is None or batch.labels[i] is not None or i in answers.refused:
                 continue
             sure = 0.0 if answers.sure is None else float(answers.sure[i])
             weight = 1.0 if batch.weights is None else float(batch.weights[i])
-            guess = Guess(learner.record(batch, i), answers.labels[i], sure, self.clock(), weight)
+            guess = Guess(learner.record(batch, i), answers.labels[i], sure, times[i], weight)
             early = self.waiting.record(key, guess)
             if early is not None:
                 self._learn(guess, early[0], learner, progress)
@@ -236,19 +238,31 @@ class LateLabels:
 
         Returns whether there were any.
         """
-        batch = self.source.poll(most, 0.0)
+        batch = None if self.source is None else self.source.poll(most, 0.0)
         if batch is None:
             return False
-        batch = learner.readable(batch)
-        rejects.take(batch.rejected, batch.bad_fields)
-        for key, label in zip(batch.keys or [], batch.labels, strict=True):
-            if key is None or label is None:
-                continue
-            guess = self.waiting.label(key, label, self.clock())
-            if guess is not None:
-                self._learn(guess, label, learner, progress)
+        self.learn(batch, learner, progress, rejects)
         self.position = batch.position
         return True
+
+    def learn(self, batch: Batch, learner: Learner, progress: Progress, rejects: Rejects) -> None:
+        """Learn the records that these labels are for."""
+        batch = learner.readable(batch)
+        rejects.take(batch.rejected, batch.bad_fields)
+        times = self._times(batch)
+        for key, label, at in zip(batch.keys or [], batch.labels, times, strict=False):
+            if key is None or label is None:
+                continue
+            guess = self.waiting.label(key, label, at)
+            if guess is not None:
+                self._learn(guess, label, learner, progress)
+
+    def _times(self, batch: Batch) -> list[float]:
+        """Return when each came: by its source, if that has labels too, or by the clock."""
+        if self.source is None and batch.times is not None:
+            times: list[float] = batch.times.tolist()
+            return times
+        return [self.clock()] * len(batch)
 
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""

@@ -108,7 +108,8 @@ def _position(payload: Mapping[str, Any]) -> Position | None:
 def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     """Let the engine continue from the newest checkpoint that holds, if there is one."""
     _check_can_be_kept(engine)
-    for source in (engine.source, engine.late.source if engine.late is not None else None):
+    labels = None if engine.late is None else engine.late.source
+    for source in (engine.source, labels):
         if source is not None and not seekable(source):
             engine.progress.note("at most once", f"{source.name} {_CANNOT_SEEK}")
     found = _newest(engine, checkpoints)
@@ -229,8 +230,9 @@ def _seek(engine: Engine, contents: Contents) -> None:
     if engine.late is not None and contents.waiting is not None:
         engine.late.waiting.restore(contents.waiting)
         engine.late.position = contents.late_position
-        if engine.late.position is not None and seekable(engine.late.source):
-            engine.late.source.seek(engine.late.position)
+        labels = engine.late.source
+        if labels is not None and engine.late.position is not None and seekable(labels):
+            labels.seek(engine.late.position)
     for each, written in zip(outputs(engine), contents.written, strict=True):
         if isinstance(each, Rollback) and written is not None:
             each.truncate(written)

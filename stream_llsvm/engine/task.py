@@ -90,6 +90,7 @@ def with_numbers(batch: Batch, values: Values | None = None) -> Batch:
         records=None if batch.records is None else [batch.records[i] for i in kept],
         keys=None if batch.keys is None else [batch.keys[i] for i in kept],
         weights=None if batch.weights is None else batch.weights[kept],
+        times=None if batch.times is None else batch.times[kept],
         rejected=rejected,
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from stream_llsvm.connectors.base import Batch, Recovering
+from stream_llsvm.connectors.base import Batch, Recovering, Rejected
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.mean_weight import MeanWeight
 from stream_llsvm.learners.pipeline import learner_in
@@ -29,6 +30,9 @@ class Watcher:
 
     def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Be told of a batch that was answered, and learned where it had labels, in so long."""
+
+    def on_rejected(self, engine: Engine, rejected: Sequence[Rejected]) -> None:
+        """Be told of records that could not be read."""
 
     def on_turn(self, engine: Engine) -> None:
         """Be told that the loop goes on: after every batch, and some times a second without any."""
