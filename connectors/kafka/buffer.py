@@ -178,6 +178,10 @@ class TimeBuffer(FetchBuffer):
         self._bytes[number] -= sum(map(_size, found))
         return found
 
+    def end(self, partition: Any) -> None:
+        """Know that nothing more of a partition will come."""
+        self._order.end(self._numbers[partition])
+
     def full(self) -> set[Any]:
         """Return the partitions of which no more is wanted for now."""
         most = _MOST_BYTES // len(self._partitions)

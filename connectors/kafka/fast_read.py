@@ -12,7 +12,7 @@ lacks; records are then read by kafka-python's own loop, at a fifth of the speed
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,31 @@ def quicken(consumer: Any) -> bool:
         )  # fmt: skip
         return False
     fetcher.PartitionRecords = _quick(fetcher.PartitionRecords)
+    return True
+
+
+def stop_at(consumer: Any, ends: Mapping[Any, int], limit: int) -> bool:
+    """Let a consumer ask brokers for nothing at or behind these offsets, and so many bytes at once.
+
+    Returns False, and the consumer fetches more than is wanted, if this is a kafka-python that is
+    made differently inside.
+    """
+    fetcher: Any = getattr(consumer, "_fetcher", None)
+    own = getattr(type(fetcher), "_fetchable_partitions", None)
+    if own is None or not hasattr(fetcher, "_subscriptions") or not hasattr(fetcher, "config"):
+        return False
+
+    def fetchable() -> list[Any]:
+        there = fetcher._subscriptions.assignment
+        found = []
+        for one in own(fetcher):
+            at = there[one].position if one in there else None
+            if at is None or at.offset < ends.get(one, at.offset + 1):
+                found.append(one)
+        return found
+
+    fetcher._fetchable_partitions = fetchable
+    fetcher.config["max_partition_fetch_bytes"] = limit
     return True
 
 

@@ -82,6 +82,28 @@ class Positions:
             self._consumer.seek(one, offset)
         self.next = wanted
 
+    def go(self, wanted: Mapping[Any, int]) -> None:
+        """Assign these partitions at these offsets; what is not there shows when it is fetched."""
+        if self._consumer.assignment() != set(wanted):
+            self._consumer.assign(list(wanted))
+        for one, offset in wanted.items():
+            self._consumer.seek(one, offset)
+        self.next = dict(wanted)
+
+    def reached(self, partitions: Collection[Any]) -> dict[Any, int]:
+        """Return how far these were read, also behind gaps and the marks of transactions."""
+        from kafka.errors import KafkaError
+
+        found = {}
+        for one in partitions:
+            try:
+                at = self._consumer.position(one, timeout_ms=0)
+            except KafkaError:  # which the next poll tells of
+                continue
+            if at is not None:
+                found[one] = at
+        return found
+
     def _ranges(self, partitions: list[Any]) -> tuple[dict[Any, int], dict[Any, int]]:
         from kafka.errors import KafkaError
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
@@ -30,6 +30,9 @@ from stream_llsvm.connectors.kafka.positions import LostDataError, Positions, as
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
 from stream_llsvm.connectors.kafka.topics import Topics
 from stream_llsvm.connectors.order import MAX_WAIT, is_by_time
+
+if TYPE_CHECKING:
+    from stream_llsvm.connectors.kafka.slices import Slices
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -135,6 +138,12 @@ class KafkaSource:
         self._closed = False
         self._looked = 0.0
         self.trouble = ""
+        self._dealt: Slices | None = None
+        self._twin = {
+            "topics": topics, "servers": servers, "codec": codec, "isolation": isolation,
+            "on_lost_data": on_lost_data, "tombstones": tombstones, "key_header": key_header,
+            "order": order, "time": time, "options": options, "connect_timeout": connect_timeout,
+        }  # fmt: skip
 
     def __repr__(self) -> str:
         return f"KafkaSource({self.name!r})"
@@ -230,6 +239,45 @@ class KafkaSource:
             ends = {one: consumer.highwater(one) for one in at}
         return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
 
+    def start(self) -> Position:
+        """Return where a run begins that has learned nothing yet; connects."""
+        self._ready()
+        return self.position
+
+    def ends(self) -> Position:
+        """Return where all partitions end now, asked from the brokers."""
+        return self._slices.ends()
+
+    def cut(self, begin: Position, ends: Position, size: int, count: int) -> list[Position]:
+        """Return the borders of slices: the same stretch of time of all partitions, see `Sliced`.
+
+        The broker's timestamps say which, also where a field says when a record was.
+        """
+        return self._slices.cut(begin, ends, size, count)
+
+    def backlog(self, begin: Position, ends: Position) -> int:
+        """Return how many offsets lie between two positions."""
+        return self._slices.backlog(begin, ends)
+
+    def between(self, begin: Position, end: Position) -> Iterator[Batch]:
+        """Yield the records between two positions in the order of time, by other connections.
+
+        A partition whose broker does not answer is waited for, however long.
+        """
+        return self._slices.between(begin, end)
+
+    def prefetch(self, begin: Position, end: Position) -> None:
+        """Fetch what `between` will be asked for next, in a thread."""
+        self._slices.prefetch(begin, end)
+
+    @property
+    def _slices(self) -> Slices:
+        if self._dealt is None:
+            from stream_llsvm.connectors.kafka.slices import Slices
+
+            self._dealt = Slices(self._twin, self._batches)
+        return self._dealt
+
     def display(self, position: Position) -> None:
         """Show that what lies before this position is in a checkpoint, if there is a group."""
         if self._display is not None:
@@ -240,6 +288,8 @@ class KafkaSource:
         self._closed = True
         if self._display is not None:
             self._display.close()
+        if self._dealt is not None:
+            self._dealt.close()
         if self._consumer is not None:
             self._positions.given = as_position(self._positions.next)
             self._drop()
