@@ -43,6 +43,7 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "id": look.id,
         "time": look.time,
         "records": look.counts["records"],
+        "learned": look.counts["learned"],
         "rate": look.rate,
         **{view: look.scores.get(view, {}).get(headline(look.task).name) for view in VIEWS},
         **{one.name: windowed.get(one.name) for one in scores_of(look.task) if one.chart != "view"},

@@ -68,6 +68,7 @@ class Run:
             "id": i,
             "time": self.time(i),
             "records": 100 * i,
+            "learned": max(0, 100 * i - 5),
             "rate": 400 + 30 * chance.random(),
             "lag": 40 + i % 50,
             "rejected": i // 200,

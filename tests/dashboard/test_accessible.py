@@ -23,18 +23,22 @@ def browser() -> Iterator[Browser]:
         yield started
 
 
-@pytest.fixture(params=[False, True], ids=["light", "dark"])
+@pytest.fixture(
+    params=[(view, dark) for view in ("watch", "operate") for dark in (False, True)],
+    ids=lambda param: f"{param[0]}-{'dark' if param[1] else 'light'}",
+)
 def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Return the page of a run in which every panel has something to show."""
+    """Return a view of the page of a run in which every panel has something to show."""
     run = Run(late=True)
+    view, dark = request.param
     with (
         replaying(run.history(FRAME)) as server,
-        opened(browser, server.address, dark=request.param) as (page, faults),
+        opened(browser, f"{server.address}/#{view}", dark=dark) as (page, faults),
     ):
         frame = run.frame(FRAME, reasons={"bad number": 3})
         frame["dead_letters"] = [{"place": "a.csv:9", "reason": "bad number", "detail": "x: 'y'"}]
         shown(server, page, frame)
-        assert page.locator(".panel.empty").count() == 0
+        assert page.locator(".panel.empty:visible").count() == 0
         yield page
         assert not faults
 
@@ -54,18 +58,24 @@ def name(node: dict[str, Any]) -> str:
     return str(node.get("name", {}).get("value", "")).strip()
 
 
+def watched(page: Page) -> bool:
+    """Whether this is the view for those who watch it learn."""
+    view: str = page.evaluate("document.documentElement.dataset.view")
+    return view == "watch"
+
+
 def test_everything_has_a_name(page: Page) -> None:
     tree = nodes(page)
     regions = [name(node) for node in tree if role(node) == "region"]
-    headings = page.locator(".panel:not([hidden]) > header h2").all_inner_texts()
-    assert len(headings) >= 9
+    headings = page.locator(".panel:visible > header h2").all_inner_texts()
+    assert len(headings) >= (9 if watched(page) else 4)
     assert set(headings) <= set(regions)
     assert len(regions) == len(set(regions)), "two regions of one name"
     for kind in CONTROLS | {"img", "image", "table", "group", "region", "status"}:
         found = [node for node in tree if role(node) == kind]
         if kind != "status":  # what is told is its content
             assert all(map(name, found)), (kind, [n for n in found if not name(n)])
-    assert sum(role(node) in CONTROLS for node in tree) > 20
+    assert sum(role(node) in CONTROLS for node in tree) > (20 if watched(page) else 5)
     assert [name(node) for node in tree if role(node) == "main"] == [""]
     assert sum(role(node) == "status" for node in tree) >= 1
 
@@ -73,8 +83,11 @@ def test_everything_has_a_name(page: Page) -> None:
 def test_what_is_drawn_is_also_said(page: Page) -> None:
     said = [name(node) for node in nodes(page) if role(node) in ("img", "image")]
     charts = page.locator(".chart:visible").count()
-    assert charts == 5
+    assert charts >= 4
     assert sum("over time" in one and "lowest" in one for one in said) == charts
+    if not watched(page):
+        return
+    assert charts == 5
     assert {"right", "wrong"} & set(said), "whether an answer was right is more than a sign"
     # The same numbers as in the chart: the newest accuracy is also the first of its table.
     accuracy = next(one for one in said if one.startswith("Accuracy over time"))
@@ -127,7 +140,7 @@ FOCUSED = """
 def test_text_can_be_told_from_its_ground(page: Page, state: str) -> None:
     """Hold every text against WCAG's AA: 4.5 to 1, and 3 to 1 where it is large."""
     told = page.evaluate(CONTRASTS, state)
-    assert told["texts"] > 300
+    assert told["texts"] > (300 if watched(page) else 50)
     assert not told["faint"], told["faint"]
 
 

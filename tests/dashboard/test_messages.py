@@ -28,7 +28,8 @@ STATUS = {
     "late", "gave_up", "waited",
 }  # fmt: skip
 POINT = {
-    "id", "time", "records", "rate", "windowed", "fading", "cumulative", "majority", "no_change",
+    "id", "time", "records", "learned", "rate", "windowed", "fading", "cumulative", "majority",
+    "no_change",
     "kappa", "kappa_m", "kappa_t", "macro_f1", "log_loss", "predict_p50", "predict_p95",
     "predict_p99", "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
 }  # fmt: skip

@@ -9,13 +9,16 @@ import { follow } from "page/feed.js";
 import { fieldsPanel } from "page/fields.js";
 import { keysPanel } from "page/keys.js";
 import { labelsPanel } from "page/labels.js";
-import { logPanel } from "page/log.js";
+import { incidentsPanel, logPanel } from "page/log.js";
 import { mapPanel } from "page/map.js";
 import { membersPanel } from "page/members.js";
+import { intakePanel } from "page/intake.js";
+import { machinePanel } from "page/machine.js";
 import { clock } from "page/numbers.js";
 import { Points, rows } from "page/points.js";
 import { speedPanel } from "page/speed.js";
 import { statusPanel } from "page/status.js";
+import { troublePanel } from "page/trouble.js";
 import { whyPanel } from "page/why.js";
 
 /** What the panels read. Only the latest frame is kept, and points in bounded columns. */
@@ -73,7 +76,9 @@ class Page {
     requestAnimationFrame(() => {
       this.asked = false;
       this.seen = null;
-      for (const draw of this.panels) {
+      const view = document.documentElement.dataset.view;
+      for (const [where, draw] of this.panels) {
+        if (where !== "both" && where !== view) continue; // what nobody sees is drawn when it is
         try {
           draw();
         } catch (error) {
@@ -95,8 +100,13 @@ class Page {
 }
 
 const page = new Page();
-page.panels = [statusPanel, accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel,
-  fieldsPanel, membersPanel, labelsPanel, keysPanel, logPanel, comparedPanel].map((panel) => panel(page));
+const VIEWS = {
+  both: [statusPanel, troublePanel],
+  watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
+    labelsPanel, keysPanel, logPanel, comparedPanel],
+  operate: [incidentsPanel, intakePanel, machinePanel],
+};
+page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
 segments(byId("range"), "range", page.range, (range) => {
   page.range = range;
   page.redraw();
@@ -105,7 +115,7 @@ byId("names").addEventListener("click", () => {
   const whole = document.documentElement.toggleAttribute("data-whole-names");
   mark(byId("names"), "aria-pressed", String(whole));
 });
-document.addEventListener("themechange", () => page.redraw());
+for (const change of ["themechange", "viewchange"]) document.addEventListener(change, () => page.redraw());
 
 const kept = document.getElementById("recorded");
 if (kept) {

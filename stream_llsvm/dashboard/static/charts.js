@@ -224,8 +224,8 @@ export function closeUp(lines, before) {
   const known = lines.flatMap((line) => line.filter(Number.isFinite)).sort((a, b) => a - b);
   if (!known.length) return before;
   const lately = lines.flatMap((line) => line.slice(-Math.ceil(line.length / 5)).filter(Number.isFinite));
-  const low = Math.min(known[Math.floor(known.length * 0.05)], ...lately);
   const high = known.at(-1);
+  const low = Math.min(Math.max(known[Math.floor(known.length * 0.05)], high - FARTHEST), ...lately);
   const span = Math.max(high - low, CLOSEST);
   const wide = before[1] - before[0];
   if (low >= before[0] && high <= before[1] && wide < 2.2 * span) return before;
@@ -248,4 +248,5 @@ export function fromNothing(lines, others) {
 }
 
 const CLOSEST = 0.04; // what is nearer is noise
+const FARTHEST = 0.15; // what was further below long ago would press a fall of two points flat
 const STEPS = [0.01, 0.02, 0.05, 0.1];

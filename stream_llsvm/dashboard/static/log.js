@@ -11,18 +11,7 @@ export function logPanel(page) {
   return () => {
     const events = gathered(page.events.all).slice(0, MOST);
     shown(byId("log-none"), !events.length);
-    const lines = fill(byId("events"), events.length, () =>
-      el("li", {}, el("time"), el("span", { class: "tag" }), el("span", { class: "text" }), el("span", { class: "at" })));
-    events.forEach((event, i) => {
-      const [time, tag, text, at] = lines[i].children;
-      mark(lines[i], "data-kind", KINDS[event.kind] ?? "plain");
-      mark(say(time, clock(event.time)), "datetime", new Date((event.time ?? 0) * 1000).toISOString());
-      say(tag, brief(event.kind));
-      mark(lines[i], "data-gathered", event.before || null);
-      const more = event.before ? `, and ${count(event.before)} before it` : "";
-      say(text, harmless(event.text) + more);
-      say(at, `record ${count(event.record)}`);
-    });
+    list(byId("events"), events);
     const letters = page.frame?.dead_letters ?? [];
     shown(byId("rejected"), letters.length > 0);
     table(byId("letters"), "Rejected records", ["Where", "Reason", "Detail"],
@@ -30,6 +19,30 @@ export function logPanel(page) {
         { name: letter.place, head: true },
         { text: letter.reason, title: letter.reason }, { text: letter.detail, title: letter.detail }]));
   };
+}
+
+/** Draw what happened but for checkpoints, which are what should happen. */
+export function incidentsPanel(page) {
+  return () => {
+    const events = page.events.all.filter(({ kind }) => kind !== "checkpoint").reverse().slice(0, MOST);
+    shown(byId("incidents-none"), !events.length);
+    list(byId("incidents-list"), events);
+  };
+}
+
+function list(node, events) {
+  const lines = fill(node, events.length, () =>
+    el("li", {}, el("time"), el("span", { class: "tag" }), el("span", { class: "text" }), el("span", { class: "at" })));
+  events.forEach((event, i) => {
+    const [time, tag, text, at] = lines[i].children;
+    mark(lines[i], "data-kind", KINDS[event.kind] ?? "plain");
+    mark(say(time, clock(event.time)), "datetime", new Date((event.time ?? 0) * 1000).toISOString());
+    say(tag, brief(event.kind));
+    mark(lines[i], "data-gathered", event.before || null);
+    const more = event.before ? `, and ${count(event.before)} before it` : "";
+    say(text, harmless(event.text) + more);
+    say(at, `record ${count(event.record)}`);
+  });
 }
 
 /** Newest first; of checkpoints in a row only the last, and how many there were before it. */

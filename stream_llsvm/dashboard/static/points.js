@@ -75,6 +75,22 @@ export class Points {
     return point;
   }
 
+  /** Since when a column's value has been so, up to the last point; null if it is not now. */
+  since(name, holds) {
+    const column = this.columns.get(name);
+    let at = this.length;
+    while (column && at > 0 && holds(column[at - 1])) at -= 1;
+    return column && at < this.length ? this.columns.get("time")[at] : null;
+  }
+
+  /** A column's value so many seconds before the last point, or that of the first. */
+  before(name, seconds) {
+    const times = this.columns.get("time");
+    let at = this.length - 1;
+    while (at > 0 && times[at] > this.last - seconds) at -= 1;
+    return this.columns.get(name)?.[at] ?? NaN;
+  }
+
   /** Keep fewer of the older points, as far apart as a power of two times a quarter second. */
   thin() {
     const times = this.columns.get("time");

@@ -1,0 +1,180 @@
+"""The view for those who operate a run: is something wrong, since when, where, what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.dashboard.browser import chromium, opened, photographed
+from tests.dashboard.replay import replaying
+from tests.dashboard.synthetic import Run
+from tests.dashboard.test_page import fits, shown
+
+WELL = 190  # a look at which nothing is wrong but the drift, which is taken out below
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+def view(page: Page) -> str:
+    return str(page.evaluate("document.documentElement.dataset.view"))
+
+
+def calm(run: Run, i: int, **status: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the history and a frame of a run in which nothing goes wrong."""
+    history = run.history(i)
+    for name, value in (("windowed", 0.93), ("rejected", 0)):
+        history["points"][name] = [value] * i
+    frame = run.frame(i, **{"rejected": 0, "reasons": {}, **status})
+    scores = frame["scores"]
+    for one in ("windowed", "fading", "cumulative"):
+        if one in scores:
+            scores[one]["accuracy"] = 0.93
+    told = frame["status"]
+    frame["point"] |= {"windowed": 0.93, "rejected": told["rejected"], "lag": told["lag"]}
+    for told in (history, frame):
+        told["events"] = [e for e in told["events"] if e["kind"] == "checkpoint"]
+    return history, frame
+
+
+def found(page: Page) -> list[tuple[str, str]]:
+    """Return where something is wrong, and how grave it is."""
+    both = "(lines) => lines.map((li) => [li.dataset.where, li.dataset.kind])"
+    told: list[list[str]] = page.locator("#findings li").evaluate_all(both)
+    return [(where, kind) for where, kind in told]
+
+
+def test_the_views_are_one_click_one_key_and_one_address_apart(browser: Browser) -> None:
+    run = Run()
+    with replaying(run.history(100)) as server, opened(browser, server.address) as (page, faults):
+        shown(server, page, run.frame(100))
+        assert view(page) == "watch"
+        expect(page.locator("#wrong")).not_to_be_visible()
+        page.get_by_role("link", name="Operate").click()
+        expect(page.locator("#wrong")).to_be_visible()
+        expect(page.locator("#accuracy")).not_to_be_visible()
+        assert page.url.endswith("#operate")
+        expect(page.locator("#views [aria-current=page]")).to_contain_text("Operate")
+        page.go_back()
+        expect(page.locator("#accuracy .chart canvas")).to_be_visible()
+        page.get_by_role("link", name="Operate").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#intake-rate-chart canvas")).to_be_visible()
+        page.evaluate("location.hash = 'members'")
+        expect(page.locator("#members")).to_be_in_viewport()
+        assert view(page) == "watch"
+        page.evaluate("location.hash = 'main'")  # where the skip link leads: no other view
+        assert view(page) == "watch"
+        assert not faults
+    with replaying() as server, opened(browser, f"{server.address}/#operate") as (page, faults):
+        assert view(page) == "operate"
+        expect(page.locator("#verdict")).to_have_text("Nothing is known yet.")
+        shown(server, page, run.frame(100))
+        assert not faults
+
+
+def test_nothing_is_wrong(browser: Browser) -> None:
+    history, frame = calm(Run(late=True), WELL)
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame)
+        expect(page.locator("#verdict")).to_have_text("Nothing is wrong.")
+        expect(page.locator("#wrong-badge")).not_to_be_visible()
+        assert found(page) == []
+        photographed(page, "operate-well")
+
+
+WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[str, str], str]] = {
+    "failed": ({"state": "failed", "text": "disk"}, {}, ("machine", "bad"), "start the same"),
+    "source": ({"state": "recovering", "text": "gone"}, {}, ("input", "bad"), "The run tries"),
+    "waiting": ({"state": "waiting"}, {}, ("input", "warn"), "producer"),
+    "lag": ({"lag": 90_000}, {}, ("input", "bad"), "A smaller model"),
+    "rejected": ({"rejected": 9, "reasons": {"odd": 9}}, {}, ("input", "warn"), "dead letters"),
+    "no label": ({"learned": 0}, {"labels": None, "scores": {}}, ("labels", "bad"), "label's name"),
+    "checkpoint": (
+        {"checkpoint": {"number": 1, "time": 1.7e9, "record": 9, "failed": True}},
+        {}, ("machine", "bad"), "folder's disk",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_told_with_its_place_and_what_to_do(browser: Browser, name: str) -> None:
+    status, more, place, advice = WRONG[name]
+    history, frame = calm(Run(late=True), WELL, **status)
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame | more)
+        assert found(page) == [place]
+        expect(page.locator("#findings .todo")).to_contain_text(advice)
+        expect(page.locator("#findings .since")).to_contain_text("since ")
+        expect(page.locator("#wrong-badge")).to_have_text("1")
+        expect(page.get_by_role("link", name="Operate")).to_have_accessible_name(
+            re.compile(r"^Operate\W+one thing needs a look\W*$")
+        )
+
+
+def test_a_drift_is_told_until_it_is_over(browser: Browser) -> None:
+    run = Run()
+    history, frame = calm(run, WELL)
+    drift = {"id": 900, "time": run.time(150), "record": 15_000, "kind": "drift", "text": "risen"}
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame | {"events": [drift]})
+        assert found(page) == [("model", "warn")]
+        expect(page.locator("#findings .what")).to_have_text(
+            "A drift alarm at record 15,000: risen."
+        )
+        better = drift | {"id": 901, "time": run.time(180), "kind": "better"}
+        shown(server, page, frame | {"id": 191, "events": [better]})
+        assert found(page) == []
+
+
+def test_a_model_worse_than_no_model_is_told_first(browser: Browser) -> None:
+    history, frame = calm(Run(), WELL, lag=5_000)
+    frame["scores"]["windowed"]["accuracy"] = 0.4
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame)
+        assert ("model", "bad") in found(page)
+        kinds = [kind for _, kind in found(page)]
+        assert kinds == sorted(kinds)
+        expect(page.locator("#verdict")).to_contain_text("wrong")
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1440, False), (1440, True), (375, False), (375, True)]
+)
+def test_wide_and_narrow_light_and_dark(browser: Browser, width: int, dark: bool) -> None:
+    run = Run(late=True)
+    with (
+        replaying(run.history(400)) as server,
+        opened(browser, f"{server.address}/#operate", width=width, dark=dark) as (page, faults),
+    ):
+        shown(server, page, run.frame(400, state="recovering", text="the broker is away"))
+        assert fits(page)
+        photographed(page, f"operate-{width}-{'dark' if dark else 'light'}")
+        assert not faults
+
+
+def test_a_fall_of_two_points_is_seen(browser: Browser) -> None:
+    """Two points are a fifteenth of the axis or more, also after a beginning at a half."""
+    run = Run()
+    for began in (0.3, 0.5, 0.9):
+        history = run.history(400)
+        history["points"]["windowed"] = [
+            began + (0.95 - began) * min(1, i / 120) - 0.02 * (i > 350) for i in range(400)
+        ]
+        for line in ("fading", "cumulative"):
+            history["points"][line] = history["points"]["windowed"]
+        with replaying(history) as server, opened(browser, server.address) as (page, _):
+            frame = run.frame(400)
+            frame["point"] |= dict.fromkeys(("windowed", "fading", "cumulative"), 0.93)
+            shown(server, page, frame)
+            axis = page.locator("#accuracy .chart").get_attribute("data-axis")
+            low, high = map(float, str(axis).split())
+            assert low < 0.93 and high >= 0.95
+            assert high - low < 15 * 0.02
