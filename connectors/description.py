@@ -7,7 +7,7 @@ memory, ``{"list": {"records": [...], "label": ...}}``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.connectors.registry import FIELDS, connector_of
@@ -37,3 +37,21 @@ def opened(description: Mapping[str, Any]) -> Source:
     known = (*FIELDS, *connector.source_options, "numeric")
     options = {name: description[name] for name in known if name in description}
     return connector.source(addresses, options)
+
+
+def described(addresses: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the description of a source by the options that it was made with; None is left out.
+
+    Examples
+    --------
+    >>> described(["a.csv"], {"label": "y", "ignore": frozenset("ba"), "features": None})
+    {'from': ['a.csv'], 'label': 'y', 'ignore': ['a', 'b']}
+
+    """
+    found: dict[str, Any] = {"from": list(addresses)}
+    for name, value in options.items():
+        if isinstance(value, set | frozenset):
+            found[name] = sorted(value)
+        elif value is not None:
+            found[name] = list(value) if isinstance(value, tuple) else value
+    return found

@@ -46,7 +46,18 @@ def opened(path: str) -> int:
 
 
 class PlainStream:
-    """A file as it is."""
+    """A file as it is.
+
+    Attributes
+    ----------
+    offset
+        How much was read.
+    limit
+        Where to stop, if not at its end.
+
+    """
+
+    limit: int | None = None
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -56,6 +67,8 @@ class PlainStream:
 
     def read(self, size: int, timeout: float) -> bytes:
         """Return some bytes, b"" at the end."""
+        if self.limit is not None:
+            size = min(size, max(0, self.limit - self.offset))
         try:
             data = os.read(self.file, size)
         except OSError as error:

@@ -21,7 +21,7 @@ from stream_llsvm.connectors.field_times import NO_TIME, FieldTimes
 from stream_llsvm.connectors.file import rotation
 from stream_llsvm.connectors.file.byte_streams import ByteStream, PlainStream
 from stream_llsvm.connectors.file.encodings import open_encoded
-from stream_llsvm.connectors.file.lines import LineReader
+from stream_llsvm.connectors.file.lines import LineReader, Taken
 from stream_llsvm.connectors.json_codec import JsonCodec
 from stream_llsvm.connectors.rows import chosen
 from stream_llsvm.connectors.svmlight_codec import SvmlightCodec
@@ -58,6 +58,8 @@ class LineFile:
         Where to start; None for the start.
     time
         The field that says when a record was, if batches are to tell.
+    end
+        The byte at which to stop, if not at the end of the file.
 
     """
 
@@ -75,8 +77,9 @@ class LineFile:
         base: Position,
         position: Position | None = None,
         time: str | None = None,
+        end: int | None = None,
     ) -> None:
-        self.time = time
+        self.time, self.end = time, end
         self._times: FieldTimes | None = None
         self.path = path
         self.kind = kind
@@ -123,6 +126,8 @@ class LineFile:
         """Open a file at an offset at which a line starts."""
         codec = self._codec_of(path, offset)
         stream = stream or open_encoded(path, self.encoding)
+        if isinstance(stream, PlainStream):
+            stream.limit = self.end
         try:
             tail = stream.skip(offset) if offset else b""
         except SourceError:
@@ -204,17 +209,34 @@ class LineFile:
                 f"jq -c '.[]' {shlex.quote(self.path)} > records.jsonl"
             )
 
-    def _take(self, most: int) -> Batch | None:
-        """Return what has been read already."""
+    def pass_over(self, most: int) -> int:
+        """Go on behind the next records, at most so many, unread; return how many there were."""
+        passed = 0
+        while passed < most:
+            taken = self._taken(most - passed)
+            if taken is not None:
+                passed += len(taken.raws) + len(taken.too_long)
+                self._torn = False
+            elif not self._more(0.0):
+                break
+        return passed
+
+    def _taken(self, most: int) -> Taken | None:
+        """Return the bytes of what has been read already, behind the header."""
         reader = self._reader
         if self._codec is None:
             self._codec = self._header(reader)
             if not isinstance(self._codec, CsvCodec):
                 return None
             reader.quotes = Quotes(self.delimiter, len(self._codec.names))
-        taken = reader.take(1 if self._torn else most)
+        return reader.take(1 if self._torn else most)
+
+    def _take(self, most: int) -> Batch | None:
+        """Return what has been read already."""
+        taken, reader = self._taken(most), self._reader
         if taken is None:
             return None
+        assert self._codec is not None
         if self._torn:
             self._torn = False
             raw = taken.raws[0] if taken.raws else taken.too_long[0][2]
@@ -222,7 +244,7 @@ class LineFile:
         if self.kind == "jsonl" and taken.raws and taken.numbers[0] == 1:
             self._check_no_array(taken.raws[0] or b"")
         places = Places(self.path, None, taken.numbers)
-        batch = self._codec.decode(taken.raws, places, self._position())
+        batch = self._codec.decode(taken.raws, places, self.position)
         if self.time is not None:
             batch = self._timed(batch, taken.raws, taken.numbers)
         for line, size, head in taken.too_long:
@@ -313,11 +335,13 @@ class LineFile:
 
     def _without_records(self, rejected: list[Rejected]) -> Batch:
         keys: list[Any] | None = None if self.options["key"] is None else []
-        batch = Batch([], [], self._position(), records=[], keys=keys, rejected=rejected)
+        batch = Batch([], [], self.position, records=[], keys=keys, rejected=rejected)
         batch.times = None if self.time is None else np.zeros(0)
         return batch
 
-    def _position(self) -> Position:
+    @property
+    def position(self) -> Position:
+        """Where it stands: behind the last record taken."""
         reader = self._reader
         return {
             **self.base,

@@ -37,6 +37,8 @@ class ParquetReader:
         What a position holds besides.
     position
         Where to start; None for the start.
+    end
+        How many rows of the file are read, if not all.
 
     """
 
@@ -46,7 +48,9 @@ class ParquetReader:
         options: dict[str, Any],
         base: Position,
         position: Position | None = None,
+        end: int | None = None,
     ) -> None:
+        self.end = end
         try:
             import pyarrow.parquet as pq
         except ImportError:
@@ -89,6 +93,11 @@ class ParquetReader:
     def groups(self) -> int:
         """How many row groups there are."""
         return int(self._file.metadata.num_row_groups)
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self._file.metadata.num_rows)
 
     def _damaged(self, error: Exception) -> SourceError:
         said = " ".join(str(error).split())[:200]
@@ -134,6 +143,10 @@ class ParquetReader:
 
     def next(self, most: int, timeout: float) -> Batch | bool:
         """Return the next rows, at most so many; False at the end."""
+        if self.end is not None:
+            most = min(most, self.end - self._before - self.row)
+            if most <= 0:
+                return False
         while self._rows is None or self._rows.num_rows == 0:
             if not self._advance():
                 return False
@@ -142,9 +155,27 @@ class ParquetReader:
         first = self._before + self.row + 1
         self.row += rows.num_rows
         places = Places(self.path, None, range(first, first + rows.num_rows))
-        return self._batch(rows, places, self._position())
+        return self._batch(rows, places, self.position)
 
-    def _position(self) -> Position:
+    def pass_over(self, most: int) -> int:
+        """Go on behind the next rows, at most so many, unread; return how many there were."""
+        meta, passed = self._file.metadata, 0
+        self._batches = self._rows = None
+        end = meta.num_rows if self.end is None else min(self.end, meta.num_rows)
+        most = min(most, end - self._before - self.row)
+        while passed < most:
+            here = meta.row_group(self.group).num_rows
+            step = min(most - passed, here - self.row)
+            self.row += step
+            passed += step
+            if passed < most:
+                self._before += here
+                self.group, self.row = self.group + 1, 0
+        return passed
+
+    @property
+    def position(self) -> Position:
+        """Where it stands: behind the last row taken."""
         return {
             **self.base,
             "group": self.group,

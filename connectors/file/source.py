@@ -8,7 +8,7 @@ that is not the one it was is found out.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -16,12 +16,15 @@ from typing import Any
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.csv_codec import CsvCodec, as_delimiter
+from stream_llsvm.connectors.description import described
 from stream_llsvm.connectors.file.encodings import as_encoding
 from stream_llsvm.connectors.file.line_file import LineFile
 from stream_llsvm.connectors.file.parquet import ParquetReader
+from stream_llsvm.connectors.file.slices import FileSlices
 from stream_llsvm.connectors.values import MISSING
 
 _PAUSE = 0.05
+_LONGEST = 10_000_000
 _FORMATS = {
     "csv": "csv",
     "tsv": "csv",
@@ -69,6 +72,8 @@ class FileSource:
         Longer records are rejected, and only their first 1,000 bytes kept.
     time
         The field that says when a record was, for who merges files: see `MergedFiles`.
+    end
+        The position at which to stop, if not at the end of the last file.
 
     Examples
     --------
@@ -108,14 +113,15 @@ class FileSource:
         delimiter: str | None = None,
         encoding: str = "utf-8",
         follow: bool = False,
-        max_record_bytes: int = 10_000_000,
+        max_record_bytes: int = _LONGEST,
         time: str | None = None,
+        end: Position | None = None,
     ) -> None:
         several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         if not several:
             raise ValueError("name at least one file")
-        self.paths = [os.fspath(path) for path in several]
-        self._formats = [format_of(path, format) for path in self.paths]
+        self.paths = all_paths = [os.fspath(path) for path in several]
+        self.formats = [format_of(path, format) for path in self.paths]
         self._options: dict[str, Any] = {
             "label": label,
             "key": key,
@@ -132,26 +138,35 @@ class FileSource:
         Codec(**self._options)  # which checks them
         self._names = names
         self._delimiter = None if delimiter is None else as_delimiter(delimiter)
-        self._encoding = as_encoding(encoding)
+        self.encoding = as_encoding(encoding)
         if names is not None:
             CsvCodec(names, delimiter or ",", **self._options)  # which checks them
         self.follow = follow
         last = self.paths[-1]
-        if follow and (self._formats[-1] == "parquet" or last.lower().endswith((".gz", ".zst"))):
+        if follow and (self.formats[-1] == "parquet" or last.lower().endswith((".gz", ".zst"))):
             raise ValueError(f"{last}: only a plain file of lines can be followed")
-        if follow and self._encoding is not None:
+        if follow and self.encoding is not None:
             raise ValueError(f"{last}: only a file in UTF-8 can be followed, not in {encoding}")
         self.max_record_bytes = max_record_bytes
         self._time = time
-        for path, kind in zip(self.paths, self._formats, strict=True):
+        for path, kind in zip(self.paths, self.formats, strict=True):
             if time is not None and kind in ("parquet", "svmlight"):
                 raise ValueError(
                     f"{path}: only CSV and JSON Lines can be merged by time, not {kind}"
                 )
+        self._shape = {
+            "format": format, "names": names, "delimiter": delimiter, "encoding": encoding,
+            "follow": follow, "time": time,
+        }  # fmt: skip
+        self._end = end
+        if end is not None:
+            begun = "offset" in end or "record" in end
+            self.paths = all_paths[: end["file"] + begun]
+        self._slices: FileSlices | None = None
         self._file = 0
         self._reader: LineFile | ParquetReader | None = None
         self._closed = False
-        self._position: Position = {"file": 0, "path": self.paths[0]}
+        self._position: Position = {"file": 0, "path": all_paths[0]}
 
     @property
     def seekable(self) -> bool:
@@ -207,21 +222,23 @@ class FileSource:
         return None
 
     def _opened(self, file: int, position: Position | None = None) -> LineFile | ParquetReader:
-        path = self.paths[file]
-        if self._formats[file] == "parquet":
-            return ParquetReader(path, self._options, {"file": file, "path": path}, position)
+        path, end = self.paths[file], self._end
+        upto = end.get("record", end.get("offset")) if end and end["file"] == file else None
+        if self.formats[file] == "parquet":
+            return ParquetReader(path, self._options, {"file": file, "path": path}, position, upto)
         return LineFile(
             path,
-            self._formats[file],
+            self.formats[file],
             self._options,
             names=self._names,
             delimiter=self._delimiter,
-            encoding=self._encoding,
+            encoding=self.encoding,
             limit=self.max_record_bytes,
             follow=self.follow and file == len(self.paths) - 1,
             base={"file": file, "path": path},
             position=position,
             time=self._time,
+            end=upto,
         )
 
     def seek(self, position: Position) -> None:
@@ -252,6 +269,61 @@ class FileSource:
         self._file = file
         self._position = dict(position)
 
+    def pass_over(self, most: int) -> int:
+        """Go on behind the next records, at most so many, unread; return how many there were."""
+        passed = 0
+        while passed < most and not self.ended:
+            if self._reader is None:
+                self._reader = self._opened(self._file)
+            here = self._reader.pass_over(most - passed)
+            passed += here
+            if here:
+                self._position = self._reader.position
+            else:
+                self._close_reader()
+                self._file += 1
+        return passed
+
+    @property
+    def endless(self) -> bool:
+        """Whether more may come behind the end."""
+        return self.follow
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What another process makes the same source of, see `Described`."""
+        if self.max_record_bytes != _LONGEST:
+            raise ValueError("learners read records of at most 10 MB: leave out max_record_bytes")
+        return described(self.paths, self._shape | self._options)
+
+    def start(self) -> Position:
+        """Return where the first file begins."""
+        return {"file": 0, "path": self.paths[0]}
+
+    def ends(self) -> Position:
+        """Return where the last file ends now."""
+        return self._dealt.ends()
+
+    def cut(self, begin: Position, ends: Position, size: int, count: int) -> list[Position]:
+        """Return the borders of slices of so many records, see `Sliced`."""
+        return self._dealt.cut(begin, ends, size, count)
+
+    def backlog(self, begin: Position, ends: Position) -> int:
+        """Return about how many records lie between two positions."""
+        return self._dealt.backlog(begin, ends)
+
+    def between(self, begin: Position, end: Position) -> Iterator[Batch]:
+        """Yield the records between two positions."""
+        return self._dealt.between(begin, end)
+
+    @property
+    def _dealt(self) -> FileSlices:
+        """The slices; SourceError if the files cannot be read from their middle."""
+        if self._slices is None:
+            options = self._shape | self._options | {"max_record_bytes": self.max_record_bytes}
+            self._slices = FileSlices(self, lambda end: FileSource(self.paths, end=end, **options))
+        return self._slices
+
     def _close_reader(self) -> None:
         if self._reader is not None:
             self._reader.close()
@@ -260,6 +332,8 @@ class FileSource:
     def close(self) -> None:
         """Let go of the files."""
         self._close_reader()
+        if self._slices is not None:
+            self._slices.close()
         self._closed = True
 
 

@@ -103,6 +103,14 @@ class Settings:
         self._hidden.discard("")
         return found
 
+    def plain_secrets(self) -> list[str]:
+        """Return the names of options that hold a secret itself, and not where it is."""
+        return [
+            name
+            for name, value in self._options.items()
+            if isinstance(value, str) and any(part in name for part in _SECRET_NAMES)
+        ]
+
     def scrub(self, text: object) -> str:
         """Return a text on one line, with every secret in it replaced."""
         line = " ".join(str(text).split())

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
+from stream_llsvm.connectors.description import described
 from stream_llsvm.connectors.field_times import FieldTimes
 from stream_llsvm.connectors.formats import message_codec
 from stream_llsvm.connectors.kafka.buffer import FetchBuffer, TimeBuffer
@@ -119,6 +120,7 @@ class KafkaSource:
         self._by_time, self._max_wait = is_by_time(order, time, max_wait), max_wait
         if isinstance(start, str):
             _one_of("start", start, "earliest", "latest")
+        self._fields = None if codec is not None else {"label": "label"} | fields
         codec = message_codec(**({"label": "label"} | fields)) if codec is None else codec
         self._batches = MessageBatches(
             codec,
@@ -144,6 +146,7 @@ class KafkaSource:
             "on_lost_data": on_lost_data, "tombstones": tombstones, "key_header": key_header,
             "order": order, "time": time, "options": options, "connect_timeout": connect_timeout,
         }  # fmt: skip
+        self._first = start
 
     def __repr__(self) -> str:
         return f"KafkaSource({self.name!r})"
@@ -238,6 +241,34 @@ class KafkaSource:
             self.trouble = "no broker answers; trying again"
             ends = {one: consumer.highwater(one) for one in at}
         return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
+
+    @property
+    def endless(self) -> bool:
+        """More may always come."""
+        return True
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What another process makes the same source of, see `Described`.
+
+        Raises ValueError if there is something that only code can say.
+        """
+        how = dict(self._twin)
+        _, tombstones, header = (how.pop(one) for one in ("codec", "tombstones", "key_header"))
+        if self._fields is None or tombstones != "reject" or header is not None:
+            raise ValueError(
+                "learners open a topic for themselves: say what its fields are, and leave out "
+                "codec, tombstones and key_header"
+            )
+        if plain := self._settings.plain_secrets():
+            raise ValueError(f'{plain[0]}: learners read it for themselves: give {{"env": NAME}}')
+        del how["topics"], how["servers"]
+        fields = {
+            "message" if name == "format" else name: one for name, one in self._fields.items()
+        }
+        own = {"start": self._first, "partitions": self._topics.same_partitions()}
+        address = f"kafka://{','.join(self._settings.servers)}/{','.join(self._topics.names)}"
+        return described([address], how | fields | own)
 
     def start(self) -> Position:
         """Return where a run begins that has learned nothing yet; connects."""

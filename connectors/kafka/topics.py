@@ -58,6 +58,13 @@ class Topics:
             found += [TopicPartition(topic, number) for number in mine]
         return found
 
+    def same_partitions(self) -> list[int] | None:
+        """Return which partitions are read of every topic, None for all. Raises ValueError."""
+        first, *others = self._chosen.values()
+        if any(one != first for one in others):
+            raise ValueError("learners read the same partitions of all topics: name no others")
+        return None if first is None else sorted(first)
+
     def check(self, position: Position) -> None:
         """Raise SourceError if a position is in partitions that are not among those chosen.
 

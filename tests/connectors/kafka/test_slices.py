@@ -12,6 +12,8 @@ import pytest
 
 from stream_llsvm.connectors import KafkaSource
 from stream_llsvm.connectors.base import Batch, Position, Sliced, SourceError
+from stream_llsvm.connectors.description import opened
+from stream_llsvm.connectors.formats import message_codec
 from tests.connectors.kafka.support import Kafka, numbers, read, until
 from tests.connectors.kafka.test_order import START, by_chance, deal, source, value
 
@@ -154,7 +156,8 @@ def test_slices_read_again_are_the_same_and_need_no_order(kafka: Kafka) -> None:
     one = source(kafka, topic)
     borders, found = slices(one, 100)
     assert one.cut(borders[3], borders[-1], 100, 2) == borders[3:6]
-    other = source(kafka, topic)
+    other = opened(one.description)
+    assert isinstance(other, KafkaSource)
     for at in (5, 0, 7, 7):
         again = list(other.between(borders[at], borders[at + 1]))
         assert places(again) == places(found[at])
@@ -167,6 +170,27 @@ def test_slices_read_again_are_the_same_and_need_no_order(kafka: Kafka) -> None:
     assert places(list(other.between(borders[0], borders[1]))) == places(found[0])
     one.close()
     other.close()
+
+
+def test_what_code_alone_can_say_is_not_described() -> None:
+    for options, said in (
+        ({"codec": message_codec(label="label")}, "say what its fields are"),
+        ({"tombstones": "skip"}, "leave out codec, tombstones"),
+        ({"options": {"sasl_plain_password": "x"}}, "sasl_plain_password: learners read it"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            _ = KafkaSource("t", "localhost:1", **options).description
+    with pytest.raises(ValueError, match="the same partitions of all topics"):
+        _ = KafkaSource({"t": [0], "u": [1]}, "localhost:1").description
+    secret = {"sasl_plain_password": {"env": "PASSWORD"}}
+    whole = KafkaSource(
+        {"t": [1, 0]}, "localhost:1", format="csv", names=["a", "y"], label="y", options=secret
+    )
+    assert whole.description == {
+        "from": ["kafka://localhost:1/t"], "isolation": "read_committed", "on_lost_data": "stop",
+        "order": "time", "options": secret, "connect_timeout": 60.0, "label": "y",
+        "message": "csv", "names": ["a", "y"], "start": "earliest", "partitions": [0, 1],
+    }  # fmt: skip
 
 
 def test_nothing_has_come_yet(kafka: Kafka) -> None:
