@@ -64,9 +64,11 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model",
         "version",
     },
-    "dashboard": {"connectors", "engine", "kernels", "learners", "model", "records"},
+    "alerts": {"extras", "options"},
+    "dashboard": {"alerts", "connectors", "engine", "kernels", "learners", "model", "records"},
     "streams": {"connectors", "records"},
     "cli": {
+        "alerts",
         "connectors",
         "dashboard",
         "engine",

@@ -25,6 +25,7 @@ COMMANDS = {
     "predict": "Predict a file's records with a saved model, or a checkpoint, without learning.",
     "answer": "Answer records with the newest model that a run publishes, without learning.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
+    "alerts": "List the rules that wake somebody, print them for Prometheus, or send a test.",
     "demo": "Learn a stream that never rests, and watch it in the browser until Ctrl-C.",
     "top": "Show in the terminal how a run with a live page is doing, until Ctrl-C.",
 }

@@ -93,6 +93,8 @@ _TOLD = {
     "large weights": logging.WARNING,
     "checkpoint failed": logging.ERROR,
     "publishing failed": logging.ERROR,
+    "alert": logging.WARNING,
+    "alert resolved": logging.INFO,
     "recovering": logging.WARNING,
     "reconnected": logging.INFO,
     "out of order": logging.WARNING,

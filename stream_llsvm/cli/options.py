@@ -16,6 +16,7 @@ from typer import Argument, Option
 from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.connectors.keys import (
     COLUMN,
+    DURATION,
     FILE,
     FOLDER,
     ORDER,
@@ -46,6 +47,17 @@ def _models() -> Iterable[str]:
     from stream_llsvm.cli.models import short_names
 
     return short_names()
+
+
+def _alerts(check: str) -> Kind:
+    """Return the kind of a key of ``[alerts]``."""
+
+    def checked(name: str, value: Any) -> Any:
+        from stream_llsvm.alerts import settings  # late: it brings mail and TLS with it
+
+        return getattr(settings, check)(name, value)
+
+    return Kind(checked)
 
 
 SECRET = Kind(secret)
@@ -157,6 +169,15 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "new_token": Key(
             SWITCH, "--new-token", "Make a token for the page, and print it in its address."
         ),
+    },
+    "alerts": {
+        "rules": Key(_alerts("rules"), help="Other thresholds of rules; false switches one off."),
+        "webhook": Key(
+            _alerts("webhooks"), help="A URL, or a table with url, format, headers, ca."
+        ),
+        "email": Key(_alerts("emails"), help="A table with host, from, to and more."),
+        "command": Key(_alerts("commands"), help="A program and its arguments, as a list."),
+        "repeat": Key(DURATION, help="When what still fires is told again (4 h)."),
     },
 }
 NEEDED = ("source",)

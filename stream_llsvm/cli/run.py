@@ -28,6 +28,8 @@ from stream_llsvm.connectors.keys import Key, one_of
 if TYPE_CHECKING:
     from contextlib import ExitStack
 
+    from stream_llsvm.alerts.delivery import Delivery
+    from stream_llsvm.alerts.rules import Rule
     from stream_llsvm.cli.pipeline import Settings
     from stream_llsvm.connectors.base import Sink
     from stream_llsvm.engine.engine import Engine
@@ -131,8 +133,11 @@ def run_pipeline(
         if save is not None:  # now that the run's own folders are there
             check_can_write("--save", save)
         Alarms(engine, settings["source"].get("label"))
+        rules, deliveries = alerts_of(settings, engine.source.name)
         if "dashboard" in settings:
-            show_page(settings["dashboard"], engine, stack)
+            show_page(settings["dashboard"], engine, stack, rules, deliveries)
+        elif deliveries:
+            watch_alone(engine, rules, deliveries, stack)
         stopping = stack.enter_context(Stopping(engine.stop))
         begin, before = time.monotonic(), engine.progress.counts["records"]
         try:
@@ -184,7 +189,38 @@ def _say_what_comes_twice(sink: Sink) -> None:
     )
 
 
-def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> None:
+def alerts_of(settings: Settings, run: str) -> tuple[list[Rule], list[Delivery]]:
+    """Return the rules of alerts that a pipeline asks for, and who is told of them."""
+    from stream_llsvm.alerts.delivery import REPEAT, Delivery
+    from stream_llsvm.alerts.rules import RULES
+
+    given = settings.get("alerts", {})
+    channels = [one for key in ("webhook", "email", "command") for one in given.get(key, [])]
+    repeat = given.get("repeat", REPEAT)
+    return given.get("rules", RULES), [Delivery(one, run, repeat=repeat) for one in channels]
+
+
+def watch_alone(
+    engine: Engine, rules: list[Rule], deliveries: list[Delivery], stack: ExitStack
+) -> None:
+    """Look for alerts until the stack ends, without a page."""
+    from stream_llsvm.dashboard.alert_watch import AlertWatch
+    from stream_llsvm.dashboard.lag import LagWatch
+    from stream_llsvm.dashboard.monitor import Monitor
+
+    monitor = Monitor(copies=False)
+    engine.watchers.append(monitor)
+    stack.enter_context(LagWatch(engine.source, monitor))
+    stack.enter_context(AlertWatch(engine, monitor, rules, deliveries))
+
+
+def show_page(
+    given: Mapping[str, Any],
+    engine: Engine,
+    stack: ExitStack,
+    rules: list[Rule],
+    deliveries: list[Delivery],
+) -> None:
     """Serve the page of a run until the stack ends, and say where it is."""
     from stream_llsvm.cli.log import say
 
@@ -197,7 +233,9 @@ def show_page(given: Mapping[str, Any], engine: Engine, stack: ExitStack) -> Non
     token = made or given.get("token") or os.environ.get(TOKEN) or None
     host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
     try:
-        page = Dashboard(engine, host=host, port=port, token=token)
+        page = Dashboard(
+            engine, host=host, port=port, token=token, rules=rules, deliveries=deliveries
+        )
     except NoTokenError as error:
         raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
     except DashboardError as error:

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp
 from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import Guard, policy, refusal
+from stream_llsvm.dashboard.messages import alerts_shown
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
 from stream_llsvm.dashboard.model_copy import ModelCopies, NothingLearnedError
 from stream_llsvm.dashboard.monitor import OVER
@@ -141,7 +142,7 @@ class Page:
         latest = self._builder.latest
         if latest is None:
             raise HTTPException(409, "there is nothing to show yet")
-        return _json(latest.frame)
+        return _json(latest.frame | {"alerts": alerts_shown(self._monitor.alerts)})
 
     async def _history(self, request: Request) -> Response:
         return _json({"points": self._builder.history.columns(), "events": self._builder.events()})
@@ -156,7 +157,8 @@ class Page:
 
     async def _metrics(self, request: Request) -> Response:
         look = self._monitor.look
-        text = "" if look is None else metrics(look, self._monitor.silent_for)
+        fires = {name: alert is not None for name, alert in self._monitor.alerts.items()}
+        text = "" if look is None else metrics(look, self._monitor.silent_for, fires)
         return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
 
     async def _model(self, request: Request) -> Response:

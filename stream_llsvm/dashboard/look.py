@@ -169,6 +169,8 @@ class Look:
     labels: Labels | None
     events: list[dict[str, Any]]
     waited: float = 0.0
+    unlabelled: float = 0.0
+    checkpoint_interval: float = 0.0
     keys: Keys | None = None
     details: Details | None = field(default=None, repr=False)
 
@@ -196,6 +198,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "moves": _moves(model),
         "checkpoint": engine.made,
         "failing": kept is not None and kept.failing,
+        "checkpoint_interval": engine.checkpoint_interval,
         "labels": _labels(engine),
         "waited": engine.order.waited,
         "events": list(progress.events),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from stream_llsvm.alerts.firing import Alert
 from stream_llsvm.dashboard.json_values import distinct, number, text
 from stream_llsvm.dashboard.keys import shown as keys_shown
 from stream_llsvm.dashboard.look import Counts, Details, Fields, Look, Table, quantile
@@ -20,6 +22,7 @@ _EVENTS = 50
 _PARTITIONS = 200
 _QUANTILES = (50, 95, 99)
 _OTHERS = "(others)"
+NO_ALERTS: Mapping[str, Alert | None] = MappingProxyType({})
 
 
 def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
@@ -61,7 +64,21 @@ def score_list(task: Task) -> list[dict[str, Any]]:
     return [{key: getattr(score, key) for key in shown} for score in scores_of(task)]
 
 
-def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dict[str, Any]:
+def alerts_shown(alerts: Mapping[str, Alert | None]) -> list[dict[str, Any]]:
+    """Return the alerts that fire, the gravest first, and of these the oldest."""
+    firing = sorted(
+        (one for one in alerts.values() if one is not None),
+        key=lambda one: (one.rule.severity != "critical", one.since),
+    )
+    return [one.payload() for one in firing]
+
+
+def frame(
+    look: Look,
+    kept: dict[str, Any],
+    model: dict[str, Any] | None,
+    alerts: Mapping[str, Alert | None] = NO_ALERTS,
+) -> dict[str, Any]:
     """Return a frame; the look must have its details.
 
     Parameters
@@ -72,6 +89,8 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
         Its point.
     model
         What is shown of the model, None if that has not changed or there is nothing.
+    alerts
+        By the name of its rule, what fires.
 
     """
     seen = look.details
@@ -80,6 +99,7 @@ def frame(look: Look, kept: dict[str, Any], model: dict[str, Any] | None) -> dic
         "id": look.id,
         "time": look.time,
         "status": _status(look),
+        "alerts": alerts_shown(alerts),
         "task": look.task,
         "point": kept,
         "scores": look.scores,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, islice
+from types import MappingProxyType
 from typing import NamedTuple
 
+from stream_llsvm.alerts.conditions import PREFIX as _PREFIX
+from stream_llsvm.alerts.conditions import Samples
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
 from stream_llsvm.engine.late_labels import DELAYS
@@ -15,7 +18,7 @@ from stream_llsvm.engine.task import CLASSIFICATION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")
-_PREFIX = "stream_llsvm_"
+NO_ALERTS: Mapping[str, bool] = MappingProxyType({})
 _MOST = 100  # values of one label
 _PARTITIONS = 1_000
 
@@ -31,7 +34,7 @@ class Metric(NamedTuple):
     values: Iterable[tuple[Labels, float]]
 
 
-def metrics(look: Look, silent_for: float) -> str:
+def metrics(look: Look, silent_for: float, alerts: Mapping[str, bool] = NO_ALERTS) -> str:
     """Return the text of all metrics.
 
     Parameters
@@ -40,16 +43,42 @@ def metrics(look: Look, silent_for: float) -> str:
         The newest look at the run.
     silent_for
         Seconds since the run's loop last turned.
+    alerts
+        Whether each rule of alerts fires, by its name.
 
     """
     lines: list[str] = []
-    for metric in (*_counts(look), *_gauges(look, silent_for), *_labels(look), *_keys(look)):
+    for metric in (*_simple(look, silent_for), _alerts(alerts)):
         values = list(metric.values)
         if values:
             lines += _head(metric.name, metric.kind, metric.help)
             lines += [_line(metric.name, labels, value) for labels, value in values]
     lines += _histograms(look)
     return "\n".join(lines) + "\n"
+
+
+def samples(look: Look, silent_for: float) -> Samples:
+    """Return what rules of alerts ask for: all metrics but histograms, and label delays as a sum.
+
+    They are as in the text, without the prefix.
+    """
+    found = {metric.name: list(metric.values) for metric in _simple(look, silent_for)}
+    if look.labels is not None:
+        found["label_delay_seconds_sum"] = [({}, look.labels.delayed)]
+        found["label_delay_seconds_count"] = [({}, sum(look.labels.delays))]
+    return found
+
+
+def _simple(look: Look, silent_for: float) -> Iterable[Metric]:
+    yield from _counts(look)
+    yield from _gauges(look, silent_for)
+    yield from _labels(look)
+    yield from _keys(look)
+
+
+def _alerts(alerts: Mapping[str, bool]) -> Metric:
+    values = [({"alert": name}, float(fires)) for name, fires in alerts.items()]
+    return Metric("alert_firing", "gauge", "1 for the alerts that fire.", values)
 
 
 def _counts(look: Look) -> Iterable[Metric]:
@@ -69,6 +98,7 @@ def _counts(look: Look) -> Iterable[Metric]:
     yield count("late_total", "Records too late to be put in order by time.", counts["late"])
     yield count("order_gave_up_total", "Waits for a partition that ran out.", counts["gave_up"])
     yield count("order_wait_seconds_total", "Seconds records were held for others.", look.waited)
+    yield count("non_finite_total", "Answers that were no number.", counts["non_finite"])
     yield count("drift_total", "Drift alarms.", counts["drifts"])
     yield count("anchor_moves_total", "How often an anchor was moved.", look.moves)
 
@@ -99,7 +129,13 @@ def _gauges(look: Look, silent_for: float) -> Iterable[Metric]:
     if look.checkpoint is not None:
         age = max(0.0, look.time + silent_for - look.checkpoint.time)
         yield gauge("checkpoint_age_seconds", "Since the last checkpoint.", age)
+        behind = look.counts["records"] - look.checkpoint.record
+        yield gauge("checkpoint_behind_records", "Records since the last checkpoint.", behind)
+        every = look.checkpoint_interval
+        yield gauge("checkpoint_interval_seconds", "Between two checkpoints, as was asked.", every)
         yield gauge("checkpoint_failed", "Whether the last one failed.", float(look.failing))
+    help = "For how long records came of which none was learned."
+    yield gauge("unlabelled_seconds", help, look.unlabelled)
     yield gauge("silent_seconds", "Since the run's loop last turned.", silent_for)
     yield gauge("start_time_seconds", "When the run began.", look.started)
     states = [({"state": state}, float(state == look.status.state)) for state in STATES]

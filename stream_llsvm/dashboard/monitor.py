@@ -6,8 +6,10 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import replace
 
+from stream_llsvm.alerts.firing import Alert
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.keys import KeyWindow
 from stream_llsvm.dashboard.look import Histogram, Look, Status, counted, details
@@ -53,14 +55,23 @@ class Monitor(Watcher):
         How many watch; whoever knows sets it.
     lag
         How far behind the source is; whoever asks it sets it.
+    alerts
+        Whether each rule of alerts fires and, if so, its alert; whoever knows sets it.
+
+    Parameters
+    ----------
+    copies
+        Whether somebody may ask for copies of the model.
 
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, copies: bool = True) -> None:
+        self._copies = copies
         self.look: Look | None = None
         self.copied: Copied | None = None
         self.watchers, self.pace = 0, OFTEN
         self.lag: dict[str, dict[str, int]] = {}
+        self.alerts: Mapping[str, Alert | None] = {}
         self.turned_at = time.monotonic()
         self.came = threading.Event()
         self._wanted = self._asked = float("-inf")
@@ -73,6 +84,7 @@ class Monitor(Watcher):
         self._started, self._began = time.time(), time.monotonic()
         self._status = Status("starting", self._started)
         self._last_record = float("-inf")
+        self._labelled = (0, float("inf"))  # how many had been learned when that rose, and when
         self._late = (0, 0.0)
         self._rate, self._rated = 0.0, (time.monotonic(), -1)
         self._worked = 0.0
@@ -117,6 +129,7 @@ class Monitor(Watcher):
         self._began = time.monotonic()
         self._rated = (self._began, engine.progress.counts["records"])
         self._learned = _learned_at_once(engine)
+        self._labelled = engine.progress.counts["learned"], self._began
         self._keys = None if engine.learner.key is None else KeyWindow()
         self._become("starting")
         self.want()  # the first batch may compile for long: there is something to show meanwhile
@@ -195,12 +208,14 @@ class Monitor(Watcher):
         begin = time.monotonic()
         watched = self.watched
         answered = None if self._after is None else self._after.answered()
-        if begin >= self._next_copy and (watched or begin >= self._seldom):
+        if self._copies and begin >= self._next_copy and (watched or begin >= self._seldom):
             self._copy(engine, begin)
         worked = time.thread_time()
         self._count_late(engine)
         busy = self._worked > 0.5 * (begin - self._rated[0])
         known = counted(engine)
+        if engine.progress.counts["learned"] != self._labelled[0]:
+            self._labelled = engine.progress.counts["learned"], begin
         told = () if self._keys is None else self._keys.told()
         self.look = Look(
             id=engine.progress.next_number(),
@@ -210,6 +225,7 @@ class Monitor(Watcher):
             predict=self._predict.copy(),
             learn=self._learn.copy(),
             lag=self.lag,
+            unlabelled=max(0.0, self._last_record - self._labelled[1]),
             details=details(engine, self._recent, answered, told) if watched else None,
             **known,
         )

@@ -7,15 +7,19 @@ import logging
 import resource
 import socket
 import threading
+from collections.abc import Sequence
 from typing import Any, Self
 
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from stream_llsvm.connectors.base import Lagging
+from stream_llsvm.alerts.delivery import Delivery
+from stream_llsvm.alerts.rules import RULES, Rule
+from stream_llsvm.dashboard.alert_watch import AlertWatch
 from stream_llsvm.dashboard.app import Page
 from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
+from stream_llsvm.dashboard.lag import LagWatch
 from stream_llsvm.dashboard.monitor import Monitor
 from stream_llsvm.dashboard.sse import Feed
 from stream_llsvm.engine.engine import Engine
@@ -28,7 +32,6 @@ _BEYOND = 50  # more that are told so; the rest are hung up on
 _REQUEST_TIMEOUT = 10.0  # seconds for a request to come
 _SEND_BUFFER = 128 * 1024  # bytes
 _GRACE = 1  # seconds for clients to be sent the last frame
-_ASK_LAG = 1.0
 
 
 class DashboardError(Exception):
@@ -50,6 +53,10 @@ class Dashboard:
         Where the page is; port 0 takes any that is free.
     token
         What those who look must know. Without one, only this machine can look.
+    rules
+        The rules of alerts: the page shows what fires.
+    deliveries
+        Who is told of alerts.
 
     Examples
     --------
@@ -72,6 +79,8 @@ class Dashboard:
         host: str = "127.0.0.1",
         port: int = PORT,
         token: str | None = None,
+        rules: Sequence[Rule] = RULES,
+        deliveries: Sequence[Delivery] = (),
     ) -> None:
         if token is not None:
             try:
@@ -90,23 +99,20 @@ class Dashboard:
         app = Page(self.builder).app(token, f"stream_llsvm_{self.port}")
         self._server = ClosingServer(_config(app))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
-        self._done = threading.Event()
-        self._lag_thread: threading.Thread | None = None
-        if isinstance(engine.source, Lagging):
-            self._lag_thread = threading.Thread(
-                target=self._ask_lag, args=(engine.source,), name="lag", daemon=True
-            )
+        self._lag_watch = LagWatch(engine.source, self.monitor)
         engine.watchers.append(self.monitor)
+        self._alert_watch = AlertWatch(engine, self.monitor, rules, deliveries)
 
     def __enter__(self) -> Self:
         self.builder.start()
         self._server_thread.start()
-        if self._lag_thread is not None:
-            self._lag_thread.start()
+        self._lag_watch.__enter__()
+        self._alert_watch.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._done.set()
+        self._lag_watch.__exit__()
+        self._alert_watch.__exit__()
         self.builder.close()
         self.feed.close()
         self._server.should_exit = True
@@ -117,16 +123,6 @@ class Dashboard:
             self._server.run(sockets=[self._socket])
         except Exception:
             log.exception("the live page has ended")
-
-    def _ask_lag(self, source: Lagging) -> None:
-        told = False
-        while not self._done.wait(_ASK_LAG):
-            try:
-                self.monitor.lag = source.lag()
-            except Exception as error:  # the source may be closed any moment
-                if not (told or self._done.is_set()):
-                    log.warning("the source does not say how far behind it is: %s", error)
-                    told = True
 
 
 def _name_of(host: str) -> str:

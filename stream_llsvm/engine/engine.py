@@ -180,6 +180,11 @@ class Engine:
         return None if self.checkpoints is None else self.checkpoints.newest
 
     @property
+    def checkpoint_interval(self) -> float:
+        """Seconds between two checkpoints; 0 if there are none."""
+        return 0.0 if self._saver is None else self._saver.every
+
+    @property
     def lost(self) -> Lost | None:
         """What the last run has learned and could not keep, since its last checkpoint failed."""
         return None if self._saver is None else self._saver.lost
@@ -273,6 +278,7 @@ class Engine:
             begin = time.perf_counter()
             answers = self.learner.take(batch)
             seconds = time.perf_counter() - begin
+            self.progress.counts["non_finite"] += answers.non_finite
             self.rejects.refused(batch.places, answers.refused)
             learned = self.progress.counts["learned"]
             self.progress.score(batch.labels, answers, batch.weights)

@@ -44,7 +44,8 @@ class Answers(NamedTuple):
     where there is none); numbers have neither. ``labels`` are None where nothing had been learned
     yet. ``refused`` says which records the model would not take, and why.
     ``given`` are the true labels, if all are known already. ``probabilities`` are those of all
-    labels known then, if that was asked for; None where there was none.
+    labels known then, if that was asked for; None where there was none. ``non_finite`` is how many
+    answers were no number, such as infinity.
     """
 
     labels: Sequence[Any]
@@ -53,6 +54,7 @@ class Answers(NamedTuple):
     refused: dict[int, str]
     given: Coded | None = None
     probabilities: list[dict[Any, float] | None] | None = None
+    non_finite: int = 0
 
 
 class Learner:
@@ -180,7 +182,8 @@ class Learner:
             return self.records(self._keyed(plain, keys), labels, weights)
         given = None if known is None else Coded(model.classes, known)
         every = None if shares is None else _by_label(model.classes, shares)
-        return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every)
+        broken = n - int(np.count_nonzero(np.isfinite(sure[0])))
+        return Answers(Coded(model.classes, codes), sure[0], sure[1], {}, given, every, broken)
 
     def _block_of_numbers(
         self,
@@ -232,6 +235,7 @@ class Learner:
         every: list[Any] | None = [None] * n if self.every else None
         sure, truth = np.zeros(n), np.zeros(n)
         answers = Answers(told, sure, truth, {}, None, every)
+        broken = 0
         for i, (x, label, weight) in enumerate(weighed):
             try:
                 if weight != 1.0:
@@ -246,13 +250,15 @@ class Learner:
                 best = max(proba, key=proba.__getitem__)
                 told[i], sure[i] = best, proba[best]
                 truth[i] = proba.get(label, 0.0)
+                broken += not math.isfinite(sum(proba.values()))
                 if every is not None:
                     every[i] = proba
-        return answers
+        return answers._replace(non_finite=broken)
 
     def _numbers_one_by_one(self, weighed: Weighed, n: int) -> Answers:
         told: list[float | None] = [None] * n
         answers = Answers(told, None, None, {})
+        broken = 0
         for i, (x, label, weight) in enumerate(weighed):
             number = None
             try:
@@ -260,14 +266,16 @@ class Learner:
                     checked_weight(weight)
                 # What others tell before they have learned anything is theirs to know.
                 if not isinstance(self._last, NumberLearner) or self._last._state is not None:
-                    number = _known(float(self.model.predict_one(self._lent(x))))
+                    raw = float(self.model.predict_one(self._lent(x)))
+                    number = _known(raw)
+                    broken += number is None
                 if label is not None:
                     self._learn_one(x, label, weight)
             except self._refusals as error:
                 answers.refused[i] = _told(error)
                 continue
             told[i] = number
-        return answers
+        return answers._replace(non_finite=broken)
 
     def teach(self, x: dict[Any, Any], label: Any, weight: float = 1.0) -> str | None:
         """Learn a record that was predicted before; returns why the model refused it, if it did.

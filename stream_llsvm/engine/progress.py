@@ -55,8 +55,9 @@ class Progress:
         self.drift = None if detector is None else Drift(detector, self._levels)
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(
-            records=0, predicted=0, learned=0, weightless=0, unscored=0, drifts=0, late=0, gave_up=0
-        )
+            records=0, predicted=0, learned=0, weightless=0, unscored=0, non_finite=0, drifts=0,
+            late=0, gave_up=0,
+        )  # fmt: skip
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen
         self._number = 0

@@ -83,6 +83,8 @@ class Saver:
 
     Attributes
     ----------
+    every
+        Seconds between two of them.
     lost
         What was learned and could not be kept, since the last one failed; None if all was kept.
 
@@ -95,7 +97,7 @@ class Saver:
         every: float,
         write: Callable[..., int | None] = write,
     ) -> None:
-        self._engine, self._checkpoints, self._every = engine, checkpoints, every
+        self._engine, self._checkpoints, self.every = engine, checkpoints, every
         self._write = write
         self._due = 0.0
         self._kept = self._came()  # what had come in before the last one
@@ -104,7 +106,7 @@ class Saver:
     def begin(self) -> None:
         """Keep the folder, and write the first one in a while."""
         self._checkpoints.acquire()
-        self.lost, self._due = None, time.monotonic() + self._every
+        self.lost, self._due = None, time.monotonic() + self.every
 
     def turn(self) -> None:
         """Write one if it is time; raise TermOverError if the folder is another run's by now."""
@@ -112,7 +114,7 @@ class Saver:
         self._note_failures()
         if time.monotonic() >= self._due:
             self.write()
-            self._due = time.monotonic() + self._every
+            self._due = time.monotonic() + self.every
 
     def finish(self) -> None:
         """Write the last one, and wait until it is on disk."""

@@ -7,9 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -46,15 +47,19 @@ def refused(*arguments: object) -> str:
     return result.stderr
 
 
-def started(*arguments: object, stdin: Any = subprocess.DEVNULL) -> subprocess.Popen[str]:
-    """Start the command as a process of its own."""
+def started(
+    *arguments: object,
+    stdin: Any = subprocess.DEVNULL,
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> subprocess.Popen[str]:
+    """Start the command as a process of its own, with more in its environment."""
     return subprocess.Popen(
         [sys.executable, "-m", "stream_llsvm.cli", *map(str, arguments)],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **more},
     )
 
 

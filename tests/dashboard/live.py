@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -121,14 +122,15 @@ def live(
     *,
     source: Fed | None = None,
     token: str | None = None,
+    page: Mapping[str, Any] = MappingProxyType({}),
     **options: Any,
 ) -> Iterator[Live]:
     """Run an engine over the records, with its page, until the block ends."""
     source = Fed(records) if source is None else source
     chosen = LLSVMClassifier(n_anchors=12, n_neighbors=4) if model is None else model
     engine = Engine(source, chosen, **options)
-    with Dashboard(engine, port=0, token=token) as page:
-        running = Live(source, page, engine)
+    with Dashboard(engine, port=0, token=token, **page) as shown:
+        running = Live(source, shown, engine)
         running.thread.start()
         try:
             yield running
