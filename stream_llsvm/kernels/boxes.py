@@ -54,8 +54,22 @@ _hash_step, _hash_end = kernel(hash_step), kernel(hash_end)
 @entry
 def code_of(text: Array) -> int:
     """Return the content of the box of a name: 48 bits of the hash of its bytes (uint8)."""
+    return _code_of(text, 0, text.size)
+
+
+@entry
+def codes_of(texts: Array, ends: Array, codes: Array) -> None:
+    """Fill in the codes of names whose bytes lie one behind the other, each up to its end."""
+    begin = 0
+    for i in range(ends.size):
+        codes[i] = _code_of(texts, begin, ends[i])
+        begin = ends[i]
+
+
+@kernel
+def _code_of(text: Array, begin: int, end: int) -> int:
     h = HASH_START
-    for i in range(text.size):
+    for i in range(begin, end):
         h = _hash_step(h, np.uint64(text[i]))
     return int(_hash_end(h))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
-_WORD = 2**64
-_MIX, _STEP = 0x3F58476D1CE4E5B9, 0x14D049BB133111EB
+import numpy as np
+from numpy.typing import NDArray
+
+_MIX, _STEP = np.uint64(0x3F58476D1CE4E5B9), np.uint64(0x14D049BB133111EB)
+_FIRST, _SECOND = np.uint64(29), np.uint64(32)
 
 
 def sets_of(hashes: Sequence[int], most: int, largest: int) -> list[tuple[int, ...]]:
@@ -34,14 +37,16 @@ def sets_of(hashes: Sequence[int], most: int, largest: int) -> list[tuple[int, .
     for size in range(2, largest + 1):
         if len(chosen) >= most:
             break
-        together = combinations(range(len(hashes)), size)
-        lot = sorted(together, key=lambda fields: (_drawn([hashes[i] for i in fields]), fields))
-        chosen += lot[: most - len(chosen)]
+        together = chain.from_iterable(combinations(range(len(hashes)), size))
+        fields = np.fromiter(together, np.int64).reshape(-1, size)
+        drawn = _drawn(np.array(hashes, dtype=np.uint64)[fields])
+        lot = fields[drawn.argsort(kind="stable")[: most - len(chosen)]]
+        chosen += map(tuple, lot.tolist())
     return chosen
 
 
-def _drawn(hashes: Sequence[int]) -> int:
-    """Return the number by which a set is drawn."""
-    h = sum(hashes) * _MIX % _WORD
-    h = (h ^ (h >> 29)) * _STEP % _WORD
-    return h ^ (h >> 32)
+def _drawn(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the numbers by which sets are drawn; a set is a row."""
+    h = hashes.sum(axis=1) * _MIX
+    h = (h ^ (h >> _FIRST)) * _STEP
+    return np.asarray(h ^ (h >> _SECOND))

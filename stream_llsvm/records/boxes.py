@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stream_llsvm.kernels.boxes import (
     CONTENT,
@@ -15,9 +18,12 @@ from stream_llsvm.kernels.boxes import (
     NAME,
     TIME,
     code_of,
+    codes_of,
 )
 
 _BITS, _FLOAT = struct.Struct("<q"), struct.Struct("<d")
+#: Half a pair of surrogates, which no UTF-8 has, takes three bytes of its own.
+_UTF_8 = ("utf-8", "surrogatepass")
 _PLAIN_NAN = 0x7FF8000000000000
 
 
@@ -70,8 +76,29 @@ def name_code(text: str) -> int:
     '0x9de3703e6015'
 
     """
-    raw = text.encode("utf-8", "surrogatepass")
-    return int(code_of(np.frombuffer(raw, dtype=np.uint8)))
+    return int(code_of(np.frombuffer(text.encode(*_UTF_8), dtype=np.uint8)))
+
+
+def name_codes(texts: Sequence[str]) -> NDArray[np.int64]:
+    """Return what `name_code` gives for each of some names.
+
+    Parameters
+    ----------
+    texts
+        The names.
+
+    Examples
+    --------
+    >>> name_codes(["DE", "é"]).tolist() == [name_code("DE"), name_code("é")]
+    True
+
+    """
+    joined = "".join(texts)
+    each = texts if joined.isascii() else [text.encode(*_UTF_8) for text in texts]
+    ends = np.fromiter(accumulate(map(len, each)), np.int64, len(texts))
+    codes = np.empty(len(texts), dtype=np.int64)
+    codes_of(np.frombuffer(joined.encode(*_UTF_8), dtype=np.uint8), ends, codes)
+    return codes
 
 
 def boxed_name(text: str) -> float:

@@ -38,7 +38,7 @@ from stream_llsvm.records.columns import (
     to_plain,
 )
 from stream_llsvm.records.layout import Layout, Parts, most_found
-from stream_llsvm.records.names import check_name
+from stream_llsvm.records.names import all_strings, check_name
 from stream_llsvm.records.nested import flattened
 from stream_llsvm.records.sparse import SparseRows
 from stream_llsvm.records.texts import Read
@@ -209,6 +209,8 @@ class ColumnSpace:
         names = tuple(names)
         try:
             strangers = {name: None for name in names if name not in known}
+            if all_strings(strangers):  # their order is that of their keys
+                return sorted(strangers)
         except TypeError:
             for name in names:
                 check_name(name)
@@ -294,11 +296,15 @@ class ColumnSpace:
             What names the columns.
 
         """
+        columns = self._columns
         for name in names:
-            check_name(field_of(name))
-            if name not in self._columns:
-                self._columns[name] = len(self._columns)
-                self._note(name)
+            usual = type(name) is str  # and texts bring many of them
+            if not usual:
+                check_name(field_of(name))
+            if name not in columns:
+                columns[name] = len(columns)
+                if not usual or says_when(name):
+                    self._note(name)
         self._names = None
 
     def _note(self, name: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from dataclasses import field as option
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.records.boxes import name_code
-from stream_llsvm.records.names import sort_key
+from stream_llsvm.records.boxes import name_code, name_codes
+from stream_llsvm.records.names import all_strings, sort_key
 
 #: Of a name's text so much is kept to be shown; its code is of all of it.
 MOST_SHOWN = 200
@@ -150,6 +150,11 @@ def hashes_of(columns: Iterable[Hashable]) -> NDArray[np.int64]:
         What names them.
 
     """
+    columns = tuple(columns)
+    if all_strings(columns):
+        hashes = name_codes(cast("tuple[str, ...]", columns))
+        hashes[hashes == 0] = 1
+        return hashes
     return np.array(list(map(hash_of, columns)), dtype=np.int64)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from math import nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,17 +68,24 @@ class LastRecord(NamedTuple):
             What names them, in their order.
 
         """
-        if not self.strangers or not set(names) <= set(self.strangers):
+        if not self.strangers:
             return None
-        told = [self.contents[name] for name in names]
-        values = np.array([np.nan if v is None else v for v in told], dtype=np.float64)
-        columns = np.arange(first, first + len(names))
+        try:
+            told = [self.contents[name] for name in names]
+        except KeyError:
+            return None
+        if None in told:
+            told = [nan if value is None else value for value in told]
+        values = np.frombuffer(struct.pack(f"{len(told)}d", *told))
+        columns = np.arange(first, first + len(told))
         row = one_row(
-            np.concatenate([self.row.values, values]), np.concatenate([self.row.columns, columns])
+            np.concatenate((self.row.values, values)), np.concatenate((self.row.columns, columns))
         )
-        added = set(names)
-        rest = [name for name in self.strangers if name not in added]
-        return self._replace(row=row, ignored=len(rest), strangers=rest)
+        rest: list[Any] = []
+        if len(told) < len(self.strangers):
+            added = set(names)
+            rest = [name for name in self.strangers if name not in added]
+        return LastRecord(self.record, self.contents, row, len(rest), rest)
 
 
 def remembered(

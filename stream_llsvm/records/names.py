@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import cast
 
 from stream_llsvm.records.values import is_missing, show
+
+
+def all_strings(names: Iterable[object]) -> bool:
+    """Tell whether names are what they usually are, and need not be looked at one by one.
+
+    Parameters
+    ----------
+    names
+        Names of features; none are no strings.
+
+    """
+    return set(map(type, names)) == {str}
 
 
 def check_name(name: object) -> None:

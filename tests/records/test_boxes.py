@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream_llsvm.kernels.boxes import NAME, TIME
-from stream_llsvm.records.boxes import boxed_name, boxed_time, name_code, time_of, unboxed
+from stream_llsvm.records.boxes import (
+    boxed_name,
+    boxed_time,
+    name_code,
+    name_codes,
+    time_of,
+    unboxed,
+)
 
 ALL = 2**64 - 1
 
@@ -27,6 +34,11 @@ def by_the_book(text: str) -> int:
 def test_a_name_is_the_hash_of_its_bytes(text: str) -> None:
     assert name_code(text) == by_the_book(text)
     assert unboxed(boxed_name(text)) == (NAME, by_the_book(text))
+
+
+@given(st.lists(st.text(st.characters(), max_size=9)))
+def test_many_names_are_each_the_hash_of_their_bytes(texts: list[str]) -> None:
+    assert name_codes(texts).tolist() == [by_the_book(text) for text in texts]
 
 
 @given(st.floats())
