@@ -7,7 +7,7 @@ seeks to it continues with the very next record. Nothing here knows of models.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -369,6 +369,18 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Flush, and let go of files and connections."""
+
+
+@runtime_checkable
+class Encoded(Protocol):
+    """A sink whose results can be made ready to be written where they were predicted."""
+
+    @property
+    def encode(self) -> Callable[[Sequence[Result]], Sequence[Any]]:
+        """A function of a module, which other processes import and call, that makes them ready."""
+
+    def write_encoded(self, encoded: Sequence[Any]) -> None:
+        """Take what that function gave, in order."""
 
 
 @runtime_checkable

@@ -69,6 +69,11 @@ def as_line(result: Result) -> bytes:
     return b"%b%b%b}" % (as_json(fields)[:-1], _common(time, version), count)
 
 
+def as_lines(results: Iterable[Result]) -> list[bytes]:
+    """Return results as JSON objects, each on one line without its end."""
+    return list(map(as_line, results))
+
+
 def as_csv(results: Iterable[Result]) -> list[bytes]:
     r"""Return results as lines of CSV, without their ends; what a line cannot hold is JSON in it.
 

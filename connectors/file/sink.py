@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from stream_llsvm.connectors.predictions import (
     as_csv,
     as_json,
     as_line,
+    as_lines,
     csv_header,
     place_fields,
 )
@@ -57,9 +58,18 @@ class FileSink(LineWriter):
         self._csv = ending == ".csv"
         super().__init__(path, header=csv_header() if self._csv else b"", **options)
 
+    @property
+    def encode(self) -> Callable[[Sequence[Result]], Sequence[Any]]:
+        """What makes lines of results, in any process."""
+        return as_csv if self._csv else as_lines
+
+    def write_encoded(self, encoded: Sequence[Any]) -> None:
+        """Take lines in order."""
+        self.write_lines(encoded)
+
     def write(self, results: Sequence[Result]) -> None:
         """Take results in order."""
-        self.write_lines(as_csv(results) if self._csv else list(map(as_line, results)))
+        self.write_lines(self.encode(results))
 
 
 class FileDeadLetters(LineWriter):

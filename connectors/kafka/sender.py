@@ -60,9 +60,11 @@ class Sender:
         fixed = {"acks": "all", "enable_idempotence": True}
         return KafkaProducer(**(tuned | config | fixed | self._more))
 
-    def send(self, key: bytes | None, value: bytes, headers: list[tuple[str, bytes]]) -> Any:
+    def send(
+        self, key: bytes | None, value: bytes, headers: Sequence[tuple[str, bytes | None]]
+    ) -> Any:
         """Hand over one message; whether it arrived shows in ``settle``."""
-        future = self.ready().send(self.topic, value, key=key, headers=headers)
+        future = self.ready().send(self.topic, value, key=key, headers=list(headers))
         future.add_both(self._ended.append)
         self.open += 1
         return future

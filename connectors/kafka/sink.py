@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from stream_llsvm.connectors.base import Position, Result, SinkError
 from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings, wait_for_topics
 from stream_llsvm.connectors.kafka.fast_write import Message, coded, metadata_of
+from stream_llsvm.connectors.kafka.messages import headers_at
 from stream_llsvm.connectors.kafka.sender import MOST_OPEN, Sender
 from stream_llsvm.connectors.kafka.transactions import Transactions
 from stream_llsvm.connectors.predictions import as_line
@@ -76,8 +78,18 @@ class KafkaSink:
         """Connect now, not with the first result: raise SinkError if the topic is out of reach."""
         self._sender.ready()
 
+    @property
+    def encode(self) -> Callable[[Sequence[Result]], Sequence[Any]]:
+        """What makes messages of results, in any process."""
+        return partial(as_messages, model_version=self.model_version)
+
     def write(self, results: Sequence[Result]) -> None:
         """Take results in order; begins a transaction if there is none and one is wanted."""
+        for first in range(0, len(results), _BUNDLE):
+            self.write_encoded(self.encode(results[first : first + _BUNDLE]))
+
+    def write_encoded(self, encoded: Sequence[Any]) -> None:
+        """Take messages in order."""
         transactions = self._transactions
         if transactions.id is not None:
             transactions.check()
@@ -86,20 +98,18 @@ class KafkaSink:
         from kafka.errors import KafkaError
 
         try:
-            for first in range(0, len(results), _BUNDLE):
-                self._write(results[first : first + _BUNDLE])
+            for first in range(0, len(encoded), _BUNDLE):
+                self._write(encoded[first : first + _BUNDLE])
                 if self._sender.open >= MOST_OPEN:
                     self.flush()
         except KafkaError as error:
             raise transactions.failed(error) from None
 
-    def _write(self, results: Sequence[Result]) -> None:
-        messages = as_messages(results, self.model_version)
+    def _write(self, messages: Sequence[Message]) -> None:
         if len(messages) > _FEW and self._sender.send_all(messages):
             return
-        for result, (key, value, _) in zip(results, messages, strict=True):
-            own = headers(str(result.place).encode(), self.model_version)
-            self._sender.send(key, value, own)
+        for key, value, own in messages:
+            self._sender.send(key, value, headers_at(own, 0))
 
     def flush(self) -> None:
         """Return when everything taken is acknowledged, and raise SinkError if anything failed.
