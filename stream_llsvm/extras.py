@@ -23,6 +23,7 @@ EXTRAS = {
     "pyarrow": "parquet",
     "zstandard": "zstd",
     "sklearn": "sklearn",
+    "ray": "cluster",
 }
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "connectors",
         "engine",
         "extras",
+        "kernels",
         "learners",
         "members",
         "model",

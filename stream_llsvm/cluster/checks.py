@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from stream_llsvm.cluster.host import Host
+from stream_llsvm.cluster.rounds import about
+from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.members.base import Member
@@ -53,3 +59,31 @@ def check_model(model: Any, workers: int) -> None:
             f"a {kind} with the member {alone[0]!r} cannot be merged: leave that member out, or "
             "take one learner"
         )
+
+
+def check_learners(host: Host, ranks: Iterable[int], folder: Path | None) -> None:
+    """Raise EngineError if learners would learn other bits, or do not see the run's folder."""
+    ours = about()
+    told = {rank: host.call(rank, "about") for rank in ranks}
+    for rank, answer in told.items():
+        theirs = answer.result()
+        for name, value in ours.items():
+            if theirs.get(name) != value:
+                raise EngineError(
+                    f"learner {rank} has another {name}, {theirs.get(name)}, not {value}: install "
+                    "the same on all machines, or models would differ"
+                )
+    if folder is None:
+        return
+    path, token = folder / f".seen-by-all-{secrets.token_hex(8)}", secrets.token_hex(16)
+    path.write_text(token, encoding="utf-8")
+    try:
+        seen = {rank: host.call(rank, "read", str(path.resolve())) for rank in told}
+        for rank, answer in seen.items():
+            if answer.result() != token:
+                raise EngineError(
+                    f"learner {rank} does not see {folder}, where the run is kept: choose a folder "
+                    "that all machines share"
+                )
+    finally:
+        path.unlink(missing_ok=True)

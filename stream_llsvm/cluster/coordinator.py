@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from stream_llsvm.cluster.checks import check_learners
 from stream_llsvm.cluster.host import Host
 from stream_llsvm.cluster.plan import Slice, weights
 from stream_llsvm.cluster.rounds import Done, Lesson, model_bytes, model_of
@@ -47,21 +49,36 @@ class Coordinator:
         Where learners live.
     newest
         How much more each learner counts than the one with the slice before.
+    folder
+        Where manifests are, if anywhere; all learners must see it.
 
     """
 
-    def __init__(self, host: Host, newest: float = 2.0) -> None:
-        self.host, self.newest = host, newest
+    def __init__(self, host: Host, newest: float = 2.0, folder: Path | None = None) -> None:
+        self.host, self.newest, self.folder = host, newest, folder
+        self._checked = 0
+
+    def start(self, n: int) -> None:
+        """See that there are so many learners, who fit together and see the folder."""
+        self.host.start(n)
+        if n > self._checked:
+            check_learners(self.host, range(self._checked, n), self.folder)
+            self._checked = n
+
+    def close(self) -> None:
+        """End all learners."""
+        self.host.close()
+        self._checked = 0
 
     def round(self, epoch: int, model: Any, slices: Sequence[Slice]) -> Outcome:
         """Return what came of a round; the model that it begins with stays as it is."""
         begin = time.perf_counter()
         ranks = range(len(slices))
-        self.host.start(len(slices))
+        self.start(len(slices))
         before = sum(map(self.host.restarted, ranks))
-        data = model_bytes(model)
+        data = self.host.share(model_bytes(model))
         answers = [
-            self.host.call(rank, "learn", Lesson(epoch, data, (part,)))
+            self.host.call(rank, "learn", data, Lesson(epoch, (part,)))
             for rank, part in enumerate(slices)
         ]
         done: list[Done] = [answer.result() for answer in answers]

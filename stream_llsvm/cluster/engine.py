@@ -51,7 +51,9 @@ class ClusterEngine:
         How many learners at most. ``"auto"`` takes more only while the backlog grows, and one
         again when it is gone.
     cluster
-        Where learners live: ``"local"`` is this process.
+        Where learners live: ``"auto"`` is a cluster of Ray on this machine that starts by itself,
+        ``"ray://host:10001"`` or ``"host:port"`` one that is there, and ``"local"`` this process,
+        one after the other.
     checkpoints
         The run continues where the last one with this folder stopped, whatever stopped it.
     slice
@@ -100,7 +102,7 @@ class ClusterEngine:
         model: base.Estimator | None = None,
         *,
         workers: int | str = "auto",
-        cluster: str = "local",
+        cluster: str = "auto",
         checkpoints: Checkpoints | None = None,
         slice: int = 5_000,
         newest: float = 2.0,
@@ -132,8 +134,9 @@ class ClusterEngine:
         self.seconds: dict[str, float] = {}
         self._stop = threading.Event()
         setup = Setup(description, None if numbers is None else dict(numbers))
-        self.host = host or _host(cluster, setup)
-        self._coordinator = Coordinator(self.host, newest)
+        self.host = host or _host(cluster, setup, most)
+        folder = None if checkpoints is None else checkpoints.folder
+        self._coordinator = Coordinator(self.host, newest, folder)
         self._saver: Saver | None = None
         if checkpoints is not None:
             continued(self, checkpoints)
@@ -182,7 +185,7 @@ class ClusterEngine:
                 for watcher in self.watchers:
                     watcher.on_end(as_engine, died)
         finally:
-            self.host.close()
+            self._coordinator.close()
             self._own(busy=False)
             if self.checkpoints is not None:
                 self.checkpoints.release()
@@ -306,8 +309,10 @@ def _described(source: Sliced | Mapping[str, Any]) -> tuple[Sliced, dict[str, An
     return source, source.description
 
 
-def _host(cluster: str, setup: Setup) -> Host:
+def _host(cluster: str, setup: Setup, most: int) -> Host:
     """Return where learners live."""
     if cluster == "local":
         return InlineHost(lambda: Worker(setup))
-    raise ValueError(f'cluster is "local"; got {cluster!r}')
+    from stream_llsvm.cluster.ray_host import RayHost
+
+    return RayHost(setup, cluster, most)

@@ -19,6 +19,9 @@ class Host(Protocol):
     def start(self, n: int) -> None:
         """See that there are learners of rank 0 to n - 1; more may go on living."""
 
+    def share(self, data: bytes) -> Any:
+        """Return what stands for this among the arguments of many calls."""
+
     def call(self, rank: int, name: str, *arguments: Any) -> Future[Any]:
         """Let a learner do something by name; return what will hold the answer.
 
@@ -53,6 +56,10 @@ class InlineHost:
         while len(self._workers) < n:
             self._workers.append(self._make())
             self._restarted.append(0)
+
+    def share(self, data: bytes) -> bytes:
+        """Return it as it is."""
+        return data
 
     def call(self, rank: int, name: str, *arguments: Any) -> Future[Any]:
         """Let a learner do something, until one has lived to the end of it."""

@@ -7,11 +7,14 @@ that dies is replaced, and its part of the round done again.
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,9 +24,11 @@ from stream_llsvm.connectors.description import opened
 from stream_llsvm.connectors.values import Values
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.rejects import Rejects
+from stream_llsvm.kernels.inside_numba import processor
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.learners.pipeline import payload_of
 from stream_llsvm.model.packing import pack, unpack
+from stream_llsvm.version import __version__
 
 _ALL = 1.0  # a share of rejected records that is never exceeded: the coordinator judges
 
@@ -51,15 +56,12 @@ class Lesson(NamedTuple):
     ----------
     epoch
         Which round it is.
-    model
-        The model that all begin with, as `model_bytes` gives it.
     slices
         What is learned, in order.
 
     """
 
     epoch: int
-    model: bytes
     slices: tuple[Slice, ...]
 
 
@@ -118,6 +120,17 @@ def model_of(data: bytes) -> Any:
     return from_payload(unpack(memoryview(data)))
 
 
+def about() -> dict[str, Any]:
+    """Return what has to be the same in all processes of a cluster, for the same bits."""
+    return {
+        "stream_llsvm": __version__,
+        "Python": platform.python_version(),
+        "numba": numba.__version__,
+        "numpy": np.__version__,
+        "the processor that kernels are compiled for": " ".join(processor()[:2]),
+    }
+
+
 def process_name() -> str:
     """Return a name that no other process of the cluster has."""
     return f"{socket.gethostname()}:{os.getpid()}"
@@ -144,9 +157,20 @@ class Worker:
             self._source = sliced(self._setup.source)
         return self._source
 
-    def learn(self, lesson: Lesson) -> Done:
-        """Learn the slices of a lesson."""
-        return learned(self.source, lesson, self._setup.numbers)
+    def learn(self, model: bytes, lesson: Lesson) -> Done:
+        """Let a model learn the slices of a lesson."""
+        return learned(model, lesson, self.source, self._setup.numbers)
+
+    def about(self) -> dict[str, Any]:
+        """Return what has to be the same in all processes of a cluster."""
+        return about()
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file as it is seen from here; None if there is none."""
+        try:
+            return Path(path).read_text(encoding="utf-8")
+        except OSError:
+            return None
 
     def close(self) -> None:
         """Let go of the source."""
@@ -172,22 +196,26 @@ def refusal(name: str) -> str:
     )
 
 
-def learned(source: Sliced, lesson: Lesson, numbers: Mapping[str, Any] | None = None) -> Done:
-    """Return the lesson's model after it has answered and learned all records of its slices.
+def learned(
+    model: bytes, lesson: Lesson, source: Sliced, numbers: Mapping[str, Any] | None = None
+) -> Done:
+    """Return a model after it has answered and learned all records of a lesson.
 
     Parameters
     ----------
-    source
-        Where the slices are.
+    model
+        The model that all learners of the round begin with, as `model_bytes` gives it.
     lesson
-        The model and the slices.
+        What is learned.
+    source
+        Where it is.
     numbers
         How a label that is text is read as a number, by `Values`' options.
 
     """
     begin, worked = time.perf_counter(), time.thread_time()
     seconds = {"read": 0.0, "learn": 0.0, "carry": 0.0}
-    learner = Learner(model_of(lesson.model), values=None if numbers is None else Values(**numbers))
+    learner = Learner(model_of(model), values=None if numbers is None else Values(**numbers))
     seconds["carry"] += time.perf_counter() - begin
     rejects, answered, disorder = Rejects(None, _ALL), list[Answered](), list[Disorder]()
     for part in lesson.slices:
@@ -204,10 +232,10 @@ def learned(source: Sliced, lesson: Lesson, numbers: Mapping[str, Any] | None = 
             if batch.disorder is not None:
                 disorder.append(batch.disorder)
     begin = time.perf_counter()
-    model = model_bytes(learner.model)
+    data = model_bytes(learner.model)
     seconds["carry"] += time.perf_counter() - begin
     seconds["cpu"] = time.thread_time() - worked
-    return Done(lesson.epoch, model, answered, rejects, disorder, seconds, process_name())
+    return Done(lesson.epoch, data, answered, rejects, disorder, seconds, process_name())
 
 
 def _answered(learner: Learner, batch: Batch, rejects: Rejects) -> Answered:

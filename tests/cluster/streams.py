@@ -92,7 +92,7 @@ class FaultyHost(InlineHost):
     def _once(self, rank: int, name: str, *arguments: Any) -> Any:
         if name != "learn":
             return super()._once(rank, name, *arguments)
-        self.learned.append(arguments[0].epoch)
+        self.learned.append(arguments[1].epoch)
         fault = self.faults.pop(self.called, "")
         if fault == "before":
             raise Died
