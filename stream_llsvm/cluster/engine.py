@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from stream_llsvm.engine.watchers import Watcher
 
 _PAUSE = 0.1  # seconds between two looks whether more has come
-_SECONDS = ("read", "learn", "carry")
+_SECONDS = ("read", "learn", "carry", "cpu")
 
 
 class ClusterEngine:
@@ -80,7 +80,7 @@ class ClusterEngine:
         How often a merge took a member of the newest learner, by the member's name.
     seconds
         How long the last round took: ``learn`` and ``merge``, and of the slowest learner ``read``,
-        ``learned`` and ``carry``.
+        ``learned``, ``carry`` and ``cpu``.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def wait_for(holds: Callable[[], bool], seconds: float = 120.0) -> None:
+def wait_for(holds: Callable[[], bool], seconds: float = 400.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "waited in vain"

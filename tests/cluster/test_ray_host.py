@@ -29,6 +29,8 @@ ray = pytest.importorskip("ray")
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("CLUSTER_KILLS", "1"))
 N = 14_000
+#: Seconds; a machine on which others work may take long to start a cluster.
+PATIENCE = 400
 #: Rounds amid which something dies: in the first ones everything has still to come.
 AMID = range(3, 6)
 LOOPBACK = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
@@ -125,13 +127,11 @@ def killed_and_run_again(
     first = run(folder, address, env)
     wait_for(lambda: begun(folder) > amid or first.poll() is not None)
     time.sleep(wait)
-    began = time.monotonic()
     strike(first.pid)
-    said = first.communicate(timeout=120)
+    said = first.communicate(timeout=PATIENCE)
     assert first.returncode != 0, said
-    print("noticed", time.monotonic() - began)
     second = run(folder, address, env)
-    said = second.communicate(timeout=120)
+    said = second.communicate(timeout=PATIENCE)
     assert second.returncode == 0, said[1]
     told: dict[str, Any] = json.loads(said[0])
     return told
@@ -201,7 +201,7 @@ def test_a_token_is_asked_for(cluster: Cluster, tmp_path: Path) -> None:
         cluster.address,
         {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(wrong)},
     )
-    said = stranger.communicate(timeout=120)
+    said = stranger.communicate(timeout=PATIENCE)
     assert stranger.returncode != 0
     assert "no cluster at" in said[1], said[1]
 
