@@ -9,7 +9,7 @@ WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) 
 
 MINUTES ?= 10
 
-.PHONY: help demo kafka kernels wheel test fuzz lint docs bench clean data-given
+.PHONY: help demo kafka kernels wheel test fuzz lint docs release bench clean data-given
 .DELETE_ON_ERROR:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make fuzz MINUTES=60   search at random for records that a property test does not hold for"
 	@echo "make lint              style and types only"
 	@echo "make docs              make the documentation site in build/docs/html"
+	@echo "make release           build and check a release, and tag it; uploads nothing"
 	@echo "make bench DATA=DIR    accuracy and speed over the npz files in DIR"
 	@echo "make clean             remove .venv and everything built or cached"
 
@@ -49,6 +50,9 @@ lint: $(VENV)/.ready-test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
+
+release: $(VENV)/.ready-test
+	@$(BIN)/python tools/release.py
 
 docs: $(VENV)/.ready-docs
 	@$(BIN)/python tools/docs_site.py

@@ -22,7 +22,12 @@ import griffe
 ROOT = Path(__file__).resolve().parents[1]
 BUILT = ROOT / "build" / "docs"
 #: Pages from elsewhere in the repository, and what they are called on the site.
-GATHERED = {"benchmarks/RESULTS.md": "results.md", "CHANGELOG.md": "changelog.md"}
+GATHERED = {
+    "benchmarks/RESULTS.md": "results.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
 #: A page of the reference, and the package whose public names it lists.
 PACKAGES = {
     "learners": "stream_llsvm",
@@ -32,6 +37,8 @@ PACKAGES = {
 }
 #: A reference as griffe has it: footnotes of several classes on one page would be one.
 _REFERENCE = re.compile(r"^\[\^(\d+)\]: ", re.MULTILINE)
+#: A signature that is longer has a line for each parameter.
+_LONG = 72
 _LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)")
 
 
@@ -39,7 +46,8 @@ def gather(source: Path) -> None:
     """Put all pages into one folder, with links as the site has them."""
     shutil.copytree(ROOT / "docs", source)
     for where, name in GATHERED.items():
-        shutil.copyfile(ROOT / where, source / name)
+        text = (ROOT / where).read_text(encoding="utf-8")
+        (source / name).write_text(text.replace("](docs/", "]("), encoding="utf-8")
     for page in source.rglob("*.md"):
         page.write_text(_linked(page.read_text(encoding="utf-8"), source, page), encoding="utf-8")
     (source / "reference").mkdir(exist_ok=True)
@@ -85,7 +93,10 @@ def public_names(package: str) -> Iterator[str]:
         if isinstance(value, type):
             for member, code in _own_members(value):
                 called = "" if isinstance(code, property) else _signature(code)
-                yield f"### `{name}.{member}{called}`\n"
+                if "\n" in called:
+                    yield f"### `{name}.{member}`\n\n```python\n{member}{called}\n```\n"
+                else:
+                    yield f"### `{name}.{member}{called}`\n"
                 yield from described(inspect.getdoc(code) or "")
 
 
@@ -122,7 +133,20 @@ def _signature(code: Any) -> str:
         for name, one in found.parameters.items()
         if name != "self"
     ]
-    return str(found.replace(parameters=bare, return_annotation=found.empty))
+    short = str(found.replace(parameters=bare, return_annotation=found.empty))
+    if len(short) < _LONG:
+        return short
+    return "(\n" + "".join(f"    {one},\n" for one in _as_given(bare)) + ")"
+
+
+def _as_given(parameters: list[inspect.Parameter]) -> Iterator[str]:
+    """Yield parameters as a call has them, with the star before those that are named."""
+    starred = False
+    for one in parameters:
+        if one.kind is one.KEYWORD_ONLY and not starred:
+            yield "*"
+        starred = starred or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
+        yield str(one)
 
 
 def _own_members(kind: type) -> Iterator[tuple[str, Any]]:
