@@ -26,6 +26,10 @@ COMMANDS = {
     "answer": "Answer records with the newest model that a run publishes, without learning.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
     "alerts": "List the rules that wake somebody, print them for Prometheus, or send a test.",
+    "diff": "Say in words what changed between two models, or two checkpoints.",
+    "promote": "Let a challenger take the champion's place, between two records.",
+    "checkpoint": "Keep a checkpoint of a run by name, for good.",
+    "rollback": "Go back to an older checkpoint: replay what came since, or go on without it.",
     "demo": "Learn a stream that never rests, and watch it in the browser until Ctrl-C.",
     "top": "Show in the terminal how a run with a live page is doing, until Ctrl-C.",
 }

@@ -19,6 +19,7 @@ from stream_llsvm.connectors.keys import Key
 from stream_llsvm.connectors.registry import FIELDS, Connector, connector_of
 from stream_llsvm.connectors.values import Values
 from stream_llsvm.engine.census import Census
+from stream_llsvm.engine.challengers import ORIGINAL
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.late_labels import Waiting
@@ -84,9 +85,9 @@ def _options(given: Mapping[str, Any], known: Mapping[str, Key]) -> dict[str, An
     return {name: value for name, value in given.items() if name in known}
 
 
-def make_model(settings: Settings) -> Any:
-    """Return the model that a pipeline asks for."""
-    given = settings.get("model", {})
+def make_model(settings: Settings, given: Mapping[str, Any] | None = None) -> Any:
+    """Return the model that a pipeline asks for, or one of its challengers."""
+    given = settings.get("model", {}) if given is None else given
     options = {key: value for key, value in given.items() if key not in SECTIONS["model"]}
     model = models.make(given.get("class", models.USUAL), options)
     key = given.get("key")
@@ -137,6 +138,11 @@ def make_engine(
         how["labels"] = make_source(late)
         stack.callback(how["labels"].close)
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
+    how["champion"] = settings.get("model", {}).get("name", ORIGINAL)
+    how["challengers"] = {
+        name: make_model(settings, one) for name, one in settings.get("challengers", {}).items()
+    }
+    wanted = {how["champion"]: model, **how["challengers"]}
     try:
         if kept is not None:
             check_folder_place("--checkpoints", kept["folder"])
@@ -150,7 +156,8 @@ def make_engine(
     except _UNFIT as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:
-        _check_same_model(engine.model, model, kept["folder"])
+        for name, found in engine.models.items():
+            _check_same_model(found, wanted[name], kept["folder"])
     if (publish := settings.get("publish")) is not None:
         check_folder_place("--publish", publish["folder"])
         more = {name: publish[name] for name in ("every", "keep") if name in publish}

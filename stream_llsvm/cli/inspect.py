@@ -69,6 +69,7 @@ def described(saved: Saved) -> list[str]:
     if kept is not None:
         lines += columns.lines(_census(kept).fields())
         lines += _progress(kept, scored(saved))
+        lines += _beside(saved)
     return lines + ([] if model is None else _members(model))
 
 
@@ -163,6 +164,19 @@ def _progress(kept: dict[str, Any], progress: Progress) -> list[str]:
     return lines
 
 
+def _beside(saved: Saved) -> list[str]:
+    """Return what a checkpoint is called, and which models learn beside."""
+    from stream_llsvm.engine.checkpoints import names_in, number_in
+
+    number, kept = number_in(saved.path), saved.checkpoint
+    names = [name for name, of in names_in(saved.path.parent).items() if of == number]
+    lines = [f"kept as   {listed(names)}"] if names else []
+    beside = (kept or {}).get("challengers") or {"all": {}, "champion": ""}
+    if beside["all"]:
+        lines.append(f"champion  {beside['champion']}, beside {listed(beside['all'])}")
+    return lines
+
+
 def _stands(position: dict[str, Any] | None) -> str:
     """Return in words where a source stood."""
     if not position:
@@ -216,7 +230,10 @@ def _everything(saved: Saved) -> dict[str, Any]:
         }
     if kept is not None:
         late = kept["late"]
+        beside = kept.get("challengers") or {"champion": None, "all": {}}
         found |= {
+            "champion": beside["champion"],
+            "challengers": list(beside["all"]),
             "position": kept["position"],
             "columns": _census(kept).report(),
             "counts": kept["progress"]["counts"],

@@ -101,6 +101,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "class": Key(
             MODEL, "--model", "committee, sapl, llsvm-regressor, ... or a class by its name."
         ),
+        "name": Key(TEXT, help="What it is called beside challengers (original)."),
         "save": Key(FILE, "--save", "Write the model to this file at the end."),
         "per_key": Key(
             SWITCH, "--per-key", "A model for each --key, such as a customer, beside one for all."
@@ -110,6 +111,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
             whole_number(1, 2**31), "--max-keys", "Keys that are kept; the least used go (all)."
         ),
     },
+    "challengers": {},  # models by their names, with the keys of [model]
     "sink": {
         "to": Key(
             PLACE,
@@ -181,6 +183,8 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
 }
 NEEDED = ("source",)
+#: What may be said of a challenger, beside its model's own options.
+OF_A_CHALLENGER = ("class", "per_key", "key", "max_keys")
 
 
 def places(wanted: str) -> list[tuple[str, str]]:
@@ -223,6 +227,12 @@ TRUST = Annotated[
         "--trust-pickle",
         help="Read pickled parts, which can run any code: only of a file that is your own.",
     ),
+]
+FOLDER_FLAG = Annotated[
+    str, Option("--checkpoints", metavar="FOLDER", help="The run's folder of checkpoints.")
+]
+WAIT = Annotated[
+    float, Option(min=0, metavar="SECONDS", help="How long to wait for the run's answer.")
 ]
 JSON = Annotated[bool, Option("--json", help="Print one JSON object at the end.")]
 MAX_RECORDS = Annotated[

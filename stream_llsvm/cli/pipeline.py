@@ -10,10 +10,11 @@ from typing import Any
 
 from stream_llsvm.cli.checks import places_of
 from stream_llsvm.cli.errors import MistakeError, one_line, unknown
-from stream_llsvm.cli.models import check_model, short_names
-from stream_llsvm.cli.options import NEEDED, SECTIONS, places
+from stream_llsvm.cli.models import USUAL, check_model, short_names
+from stream_llsvm.cli.options import NEEDED, OF_A_CHALLENGER, SECTIONS, places
 from stream_llsvm.connectors.keys import FIELD_KINDS, Key
 from stream_llsvm.connectors.registry import Connector, connector, connector_of, scheme_of
+from stream_llsvm.engine.challengers import ORIGINAL, checked_name
 from stream_llsvm.learners.registry import REGRESSORS
 from stream_llsvm.options import choice
 
@@ -116,6 +117,10 @@ class Pipeline:
         if not isinstance(given, dict):
             self.add(section, "", f"it is a section: write [{section}] and its keys below")
             return
+        if section == "challengers":
+            for name, one in given.items():
+                self._check_challenger(name, one)
+            return
         if section == "fields":
             for name, kind in given.items():
                 self._check_kind(name, kind)
@@ -140,6 +145,38 @@ class Pipeline:
             for key, what in check_model(name, options):
                 self.add(section, key, what)
             self._check_keys(given, name)
+
+    def _check_challenger(self, name: str, given: Any) -> None:
+        """Note what is wrong with a challenger: it is said of it what is said of a model."""
+
+        def add(key: str, what: str) -> None:
+            path = ("challengers", name, key) if key else ("challengers", name)
+            line = self._lines.get(path, self._lines.get(path[:2], 1))
+            here = "" if self.path is None else f"{self.path}:{line}: "
+            flag = "--challenger " if self.path is None else "[challengers."
+            end = "" if self.path is None else "]"
+            self.wrong.append((line, f"{here}{flag}{name}{end} {key}".rstrip() + f": {what}"))
+
+        try:
+            checked_name(name)
+        except ValueError as error:
+            add("", str(error))
+        if name == self.settings.get("model", {}).get("name", ORIGINAL):
+            add("", "that is what [model] is called: each needs a name of its own")
+        if not isinstance(given, dict):
+            add("", f"it is a section: write [challengers.{name}] and its keys below")
+            return
+        own = {key: rule for key, rule in SECTIONS["model"].items() if key in OF_A_CHALLENGER}
+        for key, rule in own.items():
+            if key in given:
+                try:
+                    given[key] = rule.kind.check(key, given[key])
+                except ValueError as error:
+                    add(key, str(error))
+        kind = given.get("class", USUAL)
+        options = {key: value for key, value in given.items() if key not in own}
+        for key, what in check_model(kind, options):
+            add(key, what)
 
     def _check_keys(self, given: dict[str, Any], name: Any) -> None:
         """Note if a model cannot be kept for each key."""

@@ -55,6 +55,10 @@ def command(
     option: Annotated[
         list[str] | None, Option(metavar="NAME=VALUE", help="Of the model: threads=2.")
     ] = None,
+    challenger: Annotated[
+        list[str] | None,
+        Option(metavar="NAME[=MODEL]", help="A model that learns beside: sapl, or big=committee."),
+    ] = None,
     dashboard: Annotated[
         str | None,
         Option(metavar="[HOST:]PORT", help="Show the run on a live page there, such as 8765."),
@@ -70,6 +74,9 @@ def command(
     asked.flags(values_of(flags_of_pipeline(), given))
     for name, value in models.parsed(option or []).items():
         asked.flag(f"--option {name}", "model", name, value)
+    for one in challenger or []:
+        name, _, kind = one.partition("=")
+        asked.settings.setdefault("challengers", {})[name] = {"class": kind or name}
     if dashboard is not None:
         host, port = host_and_port(dashboard)
         asked.flag("--dashboard", "dashboard", "host", host)

@@ -189,10 +189,24 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         for score in scores_of(report["task"]):
             drawn.add_row(score.title, *(score.text(view.get(score.name)) for view in both))
         drawn.add_row("drifts", f"{report['drifts']:,}", "")
+    for one in report.get("challengers", []):
+        _add_challenger(drawn, one, report)
+    for name in report.get("dropped", {}):
+        drawn.add_row(f"challenger {name}", "dropped", "")
     drawn.add_row("records/s", f"{report['records_per_second']:,.0f}", "")
     console.print(drawn)
     if report["checkpoint"] is not None:
         console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
+
+
+def _add_challenger(drawn: Table, one: dict[str, Any], report: dict[str, Any]) -> None:
+    """Add how a challenger does beside the champion."""
+    score = headline(report["task"])
+    both = [one["scores"].get(view, {}).get(score.name) for view in ("cumulative", "windowed")]
+    drawn.add_row(f"challenger {one['name']}, {score.title}", *map(score.text, both))
+    than = {"better": "errs less than", "worse": "errs more than"}.get(one["verdict"])
+    told = "undecided" if than is None else f"{than} {report['champion']}"
+    drawn.add_row(f"  over {one['compared']:,} records", told, "")
 
 
 def print_models(title: str, rows: list[dict[str, Any]], task: Task) -> None:

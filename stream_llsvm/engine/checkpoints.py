@@ -18,6 +18,22 @@ from stream_llsvm.engine.lease import Lease, TermOverError, newest_term
 from stream_llsvm.model.file import ModelFileError, read, write
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
+_NAMED = "name-"  # files that say of which number is the checkpoint of a name
+
+
+def number_in(path: Path) -> int | None:
+    """Return which checkpoint a file is, None if it is none by its name."""
+    match = _NAME.fullmatch(path.name)
+    return int(match[1]) if match else None
+
+
+def names_in(folder: Path) -> dict[str, int]:
+    """Return the names of a folder's checkpoints, and the number of each."""
+    found = {}
+    for path in sorted(folder.glob(f"{_NAMED}*")):
+        with contextlib.suppress(OSError, ValueError):
+            found[path.name.removeprefix(_NAMED)] = int(path.read_text(encoding="ascii"))
+    return found
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
@@ -134,6 +150,46 @@ class Checkpoints:
         """
         self._held = number
 
+    def names(self) -> dict[str, int]:
+        """Return the names that checkpoints were given, and the number of each."""
+        return names_in(self.folder)
+
+    def name(self, number: int, name: str) -> None:
+        """Give a checkpoint a name, and keep it for good; CheckpointError if that is taken."""
+        taken = self.names().get(name)
+        if taken == number:
+            return
+        if taken is not None:
+            raise CheckpointError(
+                f"{self.folder} has a checkpoint called {name} already, number {taken}"
+            )
+        if not self.path(number).exists():
+            raise CheckpointError(f"there is no checkpoint {number} in {self.folder}")
+        unfinished = self.folder / f".{_NAMED}{name}.tmp"
+        with open(unfinished, "w", encoding="ascii") as file:
+            file.write(str(number))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self.folder / f"{_NAMED}{name}")
+
+    def number_of(self, which: str) -> int:
+        """Return the number of a checkpoint by its number, name or file; CheckpointError if none.
+
+        Parameters
+        ----------
+        which
+            ``12``, ``before-black-friday`` or ``checkpoint-0000000012.llsvm``.
+
+        """
+        names, numbers = self.names(), self._numbers()
+        match = _NAME.fullmatch(os.path.basename(which))
+        number = names.get(which, int(match[1] if match else which if which.isdecimal() else -1))
+        if number in numbers:
+            return number
+        there = ", ".join(map(str, numbers)) or "none"
+        named = "".join(f", {name} ({n})" for name, n in names.items())
+        raise CheckpointError(f"there is no checkpoint {which} in {self.folder}: {there}{named}")
+
     def newest_first(self, made_of: Callable[[dict[str, Any]], Any] = dict) -> Iterator[Found]:
         """Yield the checkpoints that can be read; what cannot is named in those that follow.
 
@@ -225,8 +281,9 @@ class Checkpoints:
             raise
         self.failing, self.newest = False, Made(number, time.time(), record)
         self._confirm()  # those of the next owner are not this one's to remove
+        needed = {self._held, *self.names().values()}
         for old in self._numbers()[: -self.keep]:
-            if old == self._held:
+            if old in needed:
                 continue
             with contextlib.suppress(OSError):
                 self.path(old).unlink()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from river import base
@@ -26,7 +27,8 @@ from stream_llsvm.connectors.base import (
     seekable,
 )
 from stream_llsvm.engine.census import Census
-from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
+from stream_llsvm.engine.challengers import ORIGINAL, Challengers, checked_name
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost, Made
 from stream_llsvm.engine.drift import detector_of
 from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
@@ -35,13 +37,15 @@ from stream_llsvm.engine.order import Order
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reader import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
+from stream_llsvm.engine.requests import Request, RequestError, Requests
 from stream_llsvm.engine.results import learned_before, results_of
 from stream_llsvm.engine.resume import EngineError, continued
 from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
+from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
 from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.pipeline import is_pipeline
+from stream_llsvm.learners.pipeline import is_pipeline, learner_in
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -62,6 +66,11 @@ class Engine:
         Where predictions go, if anywhere.
     dead_letters
         Where records go that cannot be read.
+    challengers
+        Models that learn the same records beside this one, by names, and may take its place
+        (`promote`). If None, a run that is continued has those that it had.
+    champion
+        What the model is called beside them.
     labels
         A second source, of labels that come later: its records name a key and a label.
     waiting
@@ -114,6 +123,8 @@ class Engine:
         *,
         sink: Sink | None = None,
         dead_letters: DeadLetters | None = None,
+        challengers: Mapping[str, base.Estimator] | None = None,
+        champion: str = ORIGINAL,
         labels: Source | None = None,
         waiting: Waiting | None = None,
         checkpoints: Checkpoints | None = None,
@@ -146,9 +157,13 @@ class Engine:
         self.census = Census()
         self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
+        self.challengers = Challengers(champion, window, given=challengers is not None)
+        for name, one in (challengers or {}).items():
+            self._check_challenger(name, one)
+            self.challengers.add(name, Learner(one, values=numbers))
         self.late: LateLabels | None = None
         if labels is not None or waiting is not None:
-            self.late = LateLabels(labels, waiting or Waiting(), clock)
+            self.late = LateLabels(labels, waiting or Waiting(), clock, self.challengers)
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
@@ -157,6 +172,8 @@ class Engine:
         self._again_from: Position | None = None
         self._stop = threading.Event()
         self._saver: Saver | None = None
+        self._running = False
+        self._requests = Requests(None if checkpoints is None else checkpoints.folder)
         self.key_parts = KeyParts()
         self._keep_text()
         if checkpoints is not None:
@@ -173,6 +190,21 @@ class Engine:
     def model(self) -> Any:
         """The model, as it has learned so far. Only the thread that runs the engine may use it."""
         return self.learner.model
+
+    @property
+    def models(self) -> dict[str, Any]:
+        """All models by name, the one that answers first."""
+        others = {name: one.learner.model for name, one in self.challengers.items()}
+        return {self.challengers.champion: self.model} | others
+
+    def _check_challenger(self, name: str, model: Any) -> None:
+        if any(model is other for other in self.models.values()):
+            raise ValueError(f"the challenger {name} is another model of this run: make a copy")
+        if task_of(model) != self.learner.task:
+            raise ValueError(
+                f"the challenger {name} is a {type(learner_in(model)).__name__}, and the model a "
+                f"{type(learner_in(self.model)).__name__}: all learn classes, or all numbers"
+            )
 
     @property
     def made(self) -> Made | None:
@@ -197,6 +229,7 @@ class Engine:
         if self._saver is not None:
             self._saver.begin()
         self._own(busy=True)
+        self._running = True
         try:
             for watcher in self.watchers:
                 watcher.on_start(self)
@@ -210,6 +243,8 @@ class Engine:
                 for watcher in self.watchers:
                     watcher.on_end(self, died)
         finally:
+            self._running = False
+            self._requests.close()
             self._own(busy=False)
             if self.checkpoints is not None:
                 self.checkpoints.release()
@@ -230,6 +265,7 @@ class Engine:
         batches = ReadAhead(self.source, self.max_batch, max_records)
         try:
             with batches:
+                self._obey(all=True)
                 self._take_labels()
                 while not (self._stop.is_set() or batches.ended):
                     batch = batches.next()
@@ -239,6 +275,7 @@ class Engine:
                     self._take_labels()
                     for watcher in self.watchers:
                         watcher.on_turn(self)
+                    self._obey()
                     if end is not None and self.progress.counts["records"] >= end:
                         break
                     if self._saver is not None:
@@ -253,6 +290,7 @@ class Engine:
             # The records have ended; the labels that are there already still belong to them.
             while self._take_labels():
                 pass
+        self._obey(all=True)
         if self._saver is None:
             self.flush()
         else:
@@ -281,7 +319,9 @@ class Engine:
             self.progress.counts["non_finite"] += answers.non_finite
             self.rejects.refused(batch.places, answers.refused)
             learned = self.progress.counts["learned"]
-            self.progress.score(batch.labels, answers, batch.weights)
+            scored = self.progress.score(batch.labels, answers, batch.weights)
+            if len(self.challengers):
+                self.challengers.take(batch, scored, self.progress)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)
             if self.sink is not None:
@@ -322,6 +362,79 @@ class Engine:
             raise EngineError("there is no folder for checkpoints: Engine(checkpoints=...)")
         self._saver.write(wait=wait)
 
+    def ask(self, do: str, name: str) -> Future[str]:
+        """Ask for something that is done between two batches; safe to call from any thread.
+
+        Parameters
+        ----------
+        do
+            ``promote`` a challenger, or make a ``checkpoint`` that is kept for good.
+        name
+            Of the challenger, or for the checkpoint.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            What came of it, in words; or a `RequestError`.
+
+        """
+        told = self._requests.ask(do, name)
+        if not self._running:
+            self._obey()
+        return told
+
+    def promote(self, name: str) -> None:
+        """Let a challenger answer from the next record on; the champion learns on beside it.
+
+        If there are checkpoints, one is written: a run that is continued knows of it. Only the
+        thread that runs the engine may call it; others use `ask`.
+        """
+        if name not in self.challengers:
+            there = ", ".join(one for one, _ in self.challengers.items()) or "none"
+            raise RequestError(f"there is no challenger {name}: there are {there}")
+        former = self.challengers.champion
+        self.learner = self.challengers.promote(name, self.learner)
+        self.key_parts = KeyParts()  # those written so far are of the other model
+        self._keep_text()
+        told = f"{name} answers from here on, and {former} learns beside it"
+        self.progress.note("promoted", told)
+        if self._saver is not None:
+            self._saver.write(wait=True)
+
+    def name_checkpoint(self, name: str) -> int:
+        """Write a checkpoint if anything came in since the last, and keep it for good.
+
+        Returns its number. Only the thread that runs the engine may call it; others use `ask`.
+        """
+        if self._saver is None or self.checkpoints is None:
+            raise RequestError("there is no folder for checkpoints: Engine(checkpoints=...)")
+        self._saver.write(wait=True)
+        if self.made is None or self.checkpoints.failing:
+            raise RequestError("the checkpoint could not be written")
+        self.checkpoints.name(self.made.number, checked_name(name))
+        self.progress.note("checkpoint", f"number {self.made.number} is kept as {name}")
+        return self.made.number
+
+    def _obey(self, *, all: bool = False) -> None:
+        """Do what was asked since the last turn."""
+        for request in self._requests.pending(all=all):
+            try:
+                request.answer(self._done(request), True)
+            except (RequestError, CheckpointError, ValueError) as error:
+                request.answer(str(error), False)
+
+    def _done(self, request: Request) -> str:
+        """Do what is asked; return what came of it."""
+        at = f"at record {self.progress.counts['records']:,}"
+        if request.do == "checkpoint":
+            number = self.name_checkpoint(request.name)
+            return f"checkpoint {number} is kept as {request.name}, {at}"
+        if request.name == self.challengers.champion:  # also one that was asked twice
+            return f"{request.name} is the champion already"
+        former = self.challengers.champion
+        self.promote(request.name)
+        return f"{request.name} is the champion {at}, and {former} learns beside it"
+
     def flush(self) -> None:
         """Return when all that was read and written is where it will survive this process."""
         if isinstance(self.source, Volatile):
@@ -341,4 +454,9 @@ class Engine:
             "columns": self.census.report(),
         }
         lost = None if self.lost is None else self.lost._asdict()
-        return self.progress.report() | bad | late | {"lost": lost}
+        beside = {
+            "champion": self.challengers.champion,
+            "challengers": [one._asdict() for one in self.challengers.rivals()],
+            "dropped": dict(self.challengers.dropped),
+        }
+        return self.progress.report() | bad | late | beside | {"lost": lost}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,12 +103,15 @@ def _rows(folder: Path, name: Any) -> dict[str, Any]:
 def remove_unneeded(folder: Path, checkpoints: Iterable[int]) -> None:
     """Remove the files that none of these checkpoints needs.
 
-    Each needs those from the last one on that was written with all keys, up to itself.
+    Each needs those from the last one on that was written with all keys, up to itself; what is
+    newer than all of them is being written just now.
     """
-    oldest = min(checkpoints, default=0)
+    kept = sorted(checkpoints)
     found = [(int(m[1]), m[2], m[0]) for m in map(_NAME.fullmatch, os.listdir(folder)) if m]
-    begin = max((n for n, kind, _ in found if kind == "all" and n <= oldest), default=0)
+    whole = sorted(n for n, kind, _ in found if kind == "all")
+    spans = [(whole[bisect_right(whole, n) - 1] if whole and whole[0] <= n else 0, n) for n in kept]
+    newest = kept[-1] if kept else 0
     for number, _, name in found:
-        if number < begin:
+        if number <= newest and not any(first <= number <= last for first, last in spans):
             with contextlib.suppress(OSError):
                 (folder / name).unlink()

@@ -71,18 +71,9 @@ def with_sound_keys(batch: Batch, field: Hashable) -> Batch:
     (['ann'], [('a.csv:3', 'no key')])
 
     """
-    keys = parted(batch, field)[0]
-    if are_sound(keys):
-        return batch
-    kept, rejected = list[int](), list(batch.rejected)
-    for i, key in enumerate(keys):
-        try:
-            checked_key(key)
-        except BadKey as bad:
-            rejected.append(Rejected(batch.places[i], bad.reason, f"{field!r}: {bad}", b""))
-        else:
-            kept.append(i)
-    if len(kept) == len(keys):
+    rejected = list(batch.rejected)
+    kept = rows_with_keys(batch, field, rejected)
+    if len(kept) == len(batch):
         return batch
     from stream_llsvm.connectors.rows import chosen  # late: it brings what reads text
 
@@ -94,6 +85,25 @@ def with_sound_keys(batch: Batch, field: Hashable) -> Batch:
         disorder=batch.disorder,
         late=batch.late,
     )
+
+
+def rows_with_keys(
+    batch: Batch, field: Hashable, rejected: list[Rejected] | None = None
+) -> Sequence[int]:
+    """Return which records of a batch have a key; the others are put to those rejected."""
+    keys = parted(batch, field)[0]
+    if are_sound(keys):
+        return range(len(batch))
+    kept = list[int]()
+    for i, key in enumerate(keys):
+        try:
+            checked_key(key)
+        except BadKey as bad:
+            if rejected is not None:
+                rejected.append(Rejected(batch.places[i], bad.reason, f"{field!r}: {bad}", b""))
+        else:
+            kept.append(i)
+    return kept
 
 
 def whole(batch: Batch, i: int, field: Hashable) -> dict[Any, Any]:

@@ -12,12 +12,14 @@ from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from math import inf, isfinite
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stream_llsvm.connectors.base import Batch, Position, Source
-from stream_llsvm.engine.learner import Answers, Floats, Learner
+from stream_llsvm.engine.challengers import Challengers
+from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects
 from stream_llsvm.engine.task import CLASSIFICATION, Task
@@ -29,7 +31,8 @@ DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one i
 class Guess(NamedTuple):
     """A record that waits: its features, what was predicted and how surely, and when it came.
 
-    Of a number nobody says how sure it is: 0. The weight is how much the record counts.
+    Of a number nobody says how sure it is: 0. The weight is how much the record counts. The others
+    are challengers, by name: what each predicted, and how surely.
     """
 
     x: dict[str, Any]
@@ -37,6 +40,12 @@ class Guess(NamedTuple):
     sure: float
     at: float
     weight: float = 1.0
+    others: Mapping[str, tuple[Any, float]] = MappingProxyType({})
+
+    def kept(self) -> tuple[Any, ...]:
+        """Return it as plain values; without challengers as versions before them kept it."""
+        *known, others = self
+        return (*known, dict(others)) if others else tuple(known)
 
 
 class Waiting:
@@ -139,7 +148,7 @@ class Waiting:
     def payload(self) -> dict[str, Any]:
         """Return everything, as plain values."""
         return {
-            "records": [(key, *guess) for key, guess in self.records.items()],
+            "records": [(key, *guess.kept()) for key, guess in self.records.items()],
             "labels": [(key, *label) for key, label in self.labels.items()],
             "counts": dict(self.counts),
             "delays": list(self.delays),
@@ -152,7 +161,9 @@ class Waiting:
         require(all(map(_is_guess, records)), "records")
         require(all(map(_is_label, labels)), "labels")
         if task != CLASSIFICATION:
-            told = [one[2] for one in records if one[2] is not None]
+            told = [one[2] for one in records]
+            told += [label for one in records for label, _ in dict(*one[6:]).values()]
+            told = [one for one in told if one is not None]
             require(all(map(_is_number, told)), "records")
             require(all(_is_number(label) for _, label, _ in labels), "labels")
         counts = counter(payload, "counts", self.COUNTERS)
@@ -173,9 +184,11 @@ class Waiting:
 
 def _is_guess(value: object) -> bool:
     """Whether this is a record that waits, with its key."""
-    if type(value) is not tuple or len(value) not in (5, 6):  # an older version kept no weight
+    # An older version kept no weight, and without challengers there are no others.
+    if type(value) is not tuple or len(value) not in (5, 6, 7):
         return False
-    key, x, prediction, sure, at, *weight = value
+    key, x, prediction, sure, at, *more = value
+    weight, others = more[:1], more[1:]
     return (
         hashable(key)
         and type(x) is dict
@@ -185,6 +198,20 @@ def _is_guess(value: object) -> bool:
         and type(at) is float
         and isfinite(at)
         and all(type(w) is float and isfinite(w) and w >= 0 for w in weight)
+        and all(map(_are_answers, others))
+    )
+
+
+def _are_answers(value: object) -> bool:
+    """Whether these are answers of challengers, by name."""
+    return type(value) is dict and all(
+        type(name) is str
+        and type(told) is tuple
+        and len(told) == 2
+        and hashable(told[0])
+        and type(told[1]) is float
+        and 0 <= told[1] <= 1
+        for name, told in value.items()
     )
 
 
@@ -212,11 +239,20 @@ class LateLabels:
     clock
         Tells the time in seconds. Labels and records of one source bring their times with them,
         so that all is the same when they are read again.
+    challengers
+        Who else learns them.
 
     """
 
-    def __init__(self, source: Source | None, waiting: Waiting, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        source: Source | None,
+        waiting: Waiting,
+        clock: Callable[[], float],
+        challengers: Challengers,
+    ) -> None:
         self.source, self.waiting, self.clock = source, waiting, clock
+        self._challengers = challengers
         self.position: Position | None = None
         self.learned, self.seconds = 0, 0.0  # how many records were learned, and for how long
 
@@ -228,7 +264,10 @@ class LateLabels:
                 continue
             sure = 0.0 if answers.sure is None else float(answers.sure[i])
             weight = 1.0 if batch.weights is None else float(batch.weights[i])
-            guess = Guess(learner.record(batch, i), answers.labels[i], sure, times[i], weight)
+            guess = Guess(
+                learner.record(batch, i), answers.labels[i], sure, times[i], weight,
+                self._challengers.guesses(i),
+            )  # fmt: skip
             early = self.waiting.record(key, guess)
             if early is not None:
                 self._learn(guess, early[0], learner, progress)
@@ -271,19 +310,23 @@ class LateLabels:
         self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)
-        sure = truth = None
-        if learner.task == CLASSIFICATION:
-            sure, truth = _shares(guess, label, len(progress.classes))
-        then = Answers([guess.prediction], sure, truth, refused)
-        progress.score([label], then, np.array([guess.weight]))
+        n = len(progress.classes) if learner.task == CLASSIFICATION else None
+        then = _answers(guess.prediction, guess.sure, label, n)._replace(refused=refused)
+        scored = progress.score([label], then, np.array([guess.weight]))
+        if len(self._challengers):
+            others = {name: _answers(*one, label, n) for name, one in guess.others.items()}
+            given = (guess.x, label, guess.weight)
+            self._challengers.learn_late(*given, others, scored, progress)
 
 
-def _shares(guess: Guess, label: Any, classes: int) -> tuple[Floats, Floats]:
-    """Return what is known of how likely the prediction and the truth were held.
+def _answers(prediction: Any, sure: float, label: Any, classes: int | None) -> Answers:
+    """Return what was answered; of so many classes how likely it and the truth were held, too.
 
     Of the other labels' probabilities only the sum is known: it is shared evenly. A record that
     came before any label has none.
     """
-    unsure = 0.0 if guess.prediction is None else (1 - guess.sure) / max(1, classes - 1)
-    p = guess.sure if guess.prediction == label else unsure
-    return np.array([guess.sure]), np.array([p])
+    if classes is None:
+        return Answers([prediction], None, None, {})
+    unsure = 0.0 if prediction is None else (1 - sure) / max(1, classes - 1)
+    p = sure if prediction == label else unsure
+    return Answers([prediction], np.array([sure]), np.array([p]), {})

@@ -39,7 +39,7 @@ class NumberScores(Scores):
     --------
     >>> import numpy as np
     >>> scores = NumberScores(window=100)
-    >>> errors = scores.update(np.array([1.0, 2.0, 4.0]), np.array([1.5, 2.0, 3.0]))
+    >>> spreads = scores.update(np.array([1.0, 2.0, 4.0]), np.array([1.5, 2.0, 3.0]))
     >>> found = scores.report()["cumulative"]
     >>> found["mae"], found["last_label"], round(found["r2"], 3)
     (0.5, 1.333..., 0.732)
@@ -58,15 +58,14 @@ class NumberScores(Scores):
     def update(self, truth: Floats, told: Floats) -> Floats:
         """Score a block: labels, and what was told of them (NaN: nothing).
 
-        Returns each error as drift detectors want it, between 0 and 1: as a share of one standard
-        deviation of the latest labels.
+        Returns one standard deviation of the latest labels before each record.
         """
-        levels = np.zeros(len(truth))
+        spreads = np.zeros(len(truth))
         self.n += tally_numbers(
             (truth, told), self.n, FADE, self._moments, (self._sums, self._fading), self._recent,
-            levels,
+            spreads,
         )  # fmt: skip
-        return levels / LEVELS
+        return spreads
 
     def _totals(self) -> Mapping[str, Totals]:
         recent, moments = self._recent[:, : min(self.n, self.window)], self._moments
@@ -116,3 +115,17 @@ class NumberScores(Scores):
         ):
             require(bool((values >= 0).all()), name)
         return scores
+
+
+def shares_of(errors: Floats, spreads: Floats) -> Floats:
+    """Return errors as shares of what labels spread by, at most 1, in so many steps.
+
+    Examples
+    --------
+    >>> shares_of(np.array([1.0, 5.0, 0.0, 2.0]), np.array([2.0, 2.0, 0.0, 0.0])).round(2).tolist()
+    [0.5, 1.0, 0.0, 1.0]
+
+    """
+    flat = spreads <= 0
+    shares = np.where(flat, errors > 0, errors / np.where(flat, 1.0, spreads))
+    return np.floor(np.minimum(shares, 1.0) * LEVELS + 0.5) / LEVELS

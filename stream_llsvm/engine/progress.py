@@ -6,7 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from river import base
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.drift import Drift, errors_of
 from stream_llsvm.engine.learner import Answers
-from stream_llsvm.engine.number_scores import NumberScores
-from stream_llsvm.engine.tally import LEVELS
+from stream_llsvm.engine.number_scores import NumberScores, shares_of
+from stream_llsvm.engine.tally import FURTHEST, LEVELS
 from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
 from stream_llsvm.records.labels import Coded, LabelSpace
@@ -24,6 +24,20 @@ from stream_llsvm.records.labels import Coded, LabelSpace
 log = logging.getLogger("stream_llsvm")
 
 _MOST_EVENTS = 1_000
+
+
+class Scored(NamedTuple):
+    """Which records of a batch were scored, and each error: 1 for a wrong class, 0 for a right one.
+
+    Of numbers the absolute error, and beside it what the labels spread by.
+    """
+
+    rows: Sequence[int]
+    errors: NDArray[np.float64]
+    spreads: NDArray[np.float64] | None = None
+
+
+_NOTHING = Scored((), np.zeros(0))
 
 
 class Progress:
@@ -68,40 +82,44 @@ class Progress:
         labels: Sequence[Any],
         answers: Answers,
         weights: NDArray[np.float64] | None = None,
-    ) -> None:
+    ) -> Scored:
         """Score the answers to records that had a label, each alike.
 
         What was answered before any label had come is counted apart, as ``unscored``, and what has
         the weight 0, so that it was not learned, as ``weightless``.
         """
         if isinstance(self.scores, ClassScores):
-            rows = self._score_classes(self.scores, labels, answers)
+            rows, scored = self._score_classes(self.scores, labels, answers)
         else:
-            rows = self._score_numbers(self.scores, labels, answers)
+            rows, scored = self._score_numbers(self.scores, labels, answers)
         weightless = 0 if weights is None else int(np.count_nonzero(weights[list(rows)] == 0))
         self.counts["learned"] += len(rows) - weightless
         self.counts["weightless"] += weightless
+        return scored
 
     def _score_numbers(
         self, scores: NumberScores, labels: Sequence[float | None], answers: Answers
-    ) -> Sequence[int]:
+    ) -> tuple[Sequence[int], Scored]:
         pairs = [
             (i, label, answers.labels[i])
             for i, label in enumerate(labels)
             if label is not None and i not in answers.refused
         ]
-        told = [np.nan if number is None else number for _, _, number in pairs]
-        truth = [label for _, label, _ in pairs]
-        errors = scores.update(np.array(truth, dtype=np.float64), np.array(told, dtype=np.float64))
-        scored = [at for at, (_, _, number) in enumerate(pairs) if number is not None]
-        self.counts["unscored"] += len(pairs) - len(scored)
+        told = np.array([np.nan if number is None else number for _, _, number in pairs], float)
+        truth = np.array([label for _, label, _ in pairs], float)
+        spreads = scores.update(truth, told)
+        at = np.flatnonzero(~np.isnan(told))
+        self.counts["unscored"] += len(pairs) - len(at)
+        rows = [pairs[n][0] for n in at.tolist()]
+        with np.errstate(over="ignore"):
+            errors = np.minimum(np.abs(truth[at] - told[at]), FURTHEST)
         if self.drift is not None:
-            self._watch(self.drift, [pairs[at][0] for at in scored], errors[scored].tolist())
-        return [i for i, _, _ in pairs]
+            self._watch(self.drift, rows, shares_of(errors, spreads[at]).tolist())
+        return [i for i, _, _ in pairs], Scored(rows, errors, spreads[at])
 
     def _score_classes(
         self, scores: ClassScores, labels: Sequence[Any], answers: Answers
-    ) -> Sequence[int]:
+    ) -> tuple[Sequence[int], Scored]:
         rows: Sequence[int] = range(len(labels))
         predicted, p_truth = answers.labels, answers.truth
         assert p_truth is not None
@@ -112,7 +130,7 @@ class Progress:
             p_truth = p_truth[rows]
             truth = self._codes(labels)
         if not rows:
-            return rows
+            return rows, _NOTHING
         told = self._codes(predicted)
         self._note_new_classes(rows, truth)
         scores.update(truth, told, p_truth)
@@ -121,9 +139,10 @@ class Progress:
             self.counts["unscored"] += int((~told_any).sum())
             rows = [row for row, scored in zip(rows, told_any.tolist(), strict=True) if scored]
             truth, told = truth[told_any], told[told_any]
+        errors = (truth != told).astype(float)
         if self.drift is not None:
-            self._watch(self.drift, rows, (truth != told).astype(float).tolist())
-        return labelled
+            self._watch(self.drift, rows, errors.tolist())
+        return labelled, Scored(rows, errors)
 
     def _note_new_classes(self, rows: Sequence[int], truth: NDArray[np.int64]) -> None:
         for code in range(len(self.since), len(self.classes)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekable, transactional
 from stream_llsvm.engine.census import Census
+from stream_llsvm.engine.challengers import Kept, kept_of
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
@@ -50,6 +51,8 @@ class Contents(NamedTuple):
     late_position: Position | None
     waiting: dict[str, Any] | None
     written: list[int | None]
+    challengers: Kept
+    rolled_back: str
 
 
 def contents_of(
@@ -63,7 +66,8 @@ def contents_of(
         require(name in payload, name)
     number({"time": 0.0, **payload}, "time", high=_LATEST)  # an older version wrote none
     kept = part(payload, "model", dict)
-    model = from_payload(kept, trust_pickle=trust_pickle, functions=functions)
+    made = partial(from_payload, trust_pickle=trust_pickle, functions=functions)
+    model = made(kept)
     task = task_of(model)
     late = None if payload["late"] is None else part(payload, "late", dict)
     if late is not None:
@@ -75,6 +79,7 @@ def contents_of(
     written = part(payload, "written", list)
     require(len(written) == 2, "written")
     require(all(n is None or (type(n) is int and 0 <= n <= MOST) for n in written), "written")
+    beside = part({"challengers": None, **payload}, "challengers", dict, type(None))
     return Contents(
         model,
         _position(payload),
@@ -87,6 +92,8 @@ def contents_of(
         None if late is None else _position(late),
         None if late is None else late["waiting"],
         written,
+        kept_of(beside, task, made),
+        part({"rolled_back": "", **payload}, "rolled_back", str),
     )
 
 
@@ -135,6 +142,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     _check_key(before.key, Learner(contents.model).key, checkpoints)
     _check_label(engine.columns, contents.columns, checkpoints)
     engine.learner = Learner(contents.model, every=before.every, values=before.values)
+    engine.challengers.resume(contents.challengers, before.values, engine.progress)
     engine.progress.restore(contents.progress)
     engine.rejects.counts.update(contents.rejected)
     engine.rejects.bad_fields.update(contents.bad_fields)
@@ -156,6 +164,8 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"{error}): give the source that it was of, or another folder"
         ) from error
     engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+    if contents.rolled_back:
+        engine.progress.note("rolled back", contents.rolled_back)
     if engine.columns is None:
         engine.columns = contents.columns
     elif changed := _changes(engine.columns, contents.columns):
@@ -211,16 +221,21 @@ def _said(value: Any) -> str:
 
 
 def _check_can_be_kept(engine: Engine) -> None:
-    """Raise EngineError if a checkpoint could not hold the model, or not be read again."""
-    if is_own(engine.model):
-        return
-    try:
-        payload = payload_of(engine.model, trust_pickle=engine.trust_pickle)
-        from_payload(
-            payload, trust_pickle=engine.trust_pickle, functions=functions_in(engine.model)
-        )
-    except (ValueError, ModelFileError) as error:
-        raise EngineError(f"checkpoints cannot hold this model: {error}") from None
+    """Raise EngineError if a checkpoint could not hold a model, or not be read again."""
+    for name, model in engine.models.items():
+        if is_own(model):
+            continue
+        try:
+            payload = payload_of(model, trust_pickle=engine.trust_pickle)
+            from_payload(payload, trust_pickle=engine.trust_pickle, functions=functions_in(model))
+        except (ValueError, ModelFileError) as error:
+            which = "this model" if model is engine.model else f"the challenger {name}"
+            raise EngineError(f"checkpoints cannot hold {which}: {error}") from None
+
+
+def _functions(engine: Engine) -> Functions:
+    """Return the functions that the transformers of all models call."""
+    return [one for model in engine.models.values() for one in functions_in(model)]
 
 
 def _seek(engine: Engine, contents: Contents) -> None:
@@ -240,9 +255,7 @@ def _seek(engine: Engine, contents: Contents) -> None:
 
 def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
     """Return the newest checkpoint that can be read and whose predictions were committed."""
-    made_of = partial(
-        contents_of, trust_pickle=engine.trust_pickle, functions=functions_in(engine.model)
-    )
+    made_of = partial(contents_of, trust_pickle=engine.trust_pickle, functions=_functions(engine))
     sink = transactional(engine.sink)
     if sink is None:
         return next(checkpoints.newest_first(made_of), None)
@@ -250,6 +263,12 @@ def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
     for found in checkpoints.newest_first(made_of):
         if (found.contents.position or {}) == committed:
             return found
+        if found.contents.rolled_back:
+            raise EngineError(
+                f"{checkpoints.path(found.number)} goes back {found.contents.rolled_back}, and "
+                f"predictions were committed up to {committed}, which cannot be taken back: roll "
+                "back with --skip, or give another transactional id and folder"
+            )
     if committed:
         raise EngineError(
             f"predictions were committed up to {committed}, and no checkpoint in "

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stream_llsvm.connectors.base import Displaying, Rollback, transactional
+from stream_llsvm.connectors.base import Displaying, Rollback, seekable, transactional
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost
 from stream_llsvm.engine.key_parts import Part
 from stream_llsvm.learners.keyed import KeyedClassifier
@@ -58,6 +58,8 @@ def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
         "fields": engine.census.payload(),
         "columns": engine.columns,
         "deletes": engine.rejects.deletes,
+        "challengers": engine.challengers.payload(trust_pickle=engine.trust_pickle),
+        "once": _once(engine),
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),
         },
@@ -65,6 +67,15 @@ def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
             each.written if isinstance(each, Rollback) else None for each in outputs(engine)
         ],
     }  # fmt: skip
+
+
+def _once(engine: Engine) -> str:
+    """Return why records that came after a checkpoint cannot come once more; empty if they can."""
+    if not seekable(engine.source):
+        return f"{engine.source.name} cannot be read again"
+    if transactional(engine.sink) is not None:
+        return "its predictions were committed to Kafka, which cannot take them back"
+    return ""
 
 
 class Saver:
@@ -142,6 +153,7 @@ class Saver:
         if sink is not None:
             sink.commit(engine.position)
         if number is not None:
+            self.lost = None
             self._checkpoints.hold(number)
             self._kept = came
             engine.progress.note("checkpoint", f"number {number}")
@@ -152,7 +164,8 @@ class Saver:
         """Return what changes whenever something comes in."""
         engine = self._engine
         late = None if engine.late is None else engine.late.position
-        return engine.position, late, engine.progress.counts["records"]
+        promoted = engine.challengers.promoted
+        return engine.position, late, engine.progress.counts["records"], promoted
 
     def _note_failures(self) -> None:
         """Note those that could not be written since the last look."""

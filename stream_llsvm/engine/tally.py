@@ -101,7 +101,7 @@ def tally_numbers(
     moments: NDArray[Any],
     totals: tuple[NDArray[Any], NDArray[Any]],
     recent: NDArray[Any],
-    levels: NDArray[Any],
+    spreads: NDArray[Any],
 ) -> int:
     """Count a block of records with numbers, by a compiled loop; return how many were scored.
 
@@ -121,8 +121,8 @@ def tally_numbers(
         Sums of each kind, over all records and fading; updated.
     recent
         Each kind of the last records; updated.
-    levels
-        Filled with each error as a share of one standard deviation of the latest labels.
+    spreads
+        Filled with one standard deviation of the latest labels before each record.
 
     """
     (truth, told), (sums, fading) = block, totals
@@ -140,9 +140,7 @@ def tally_numbers(
             for kind in range(SPREAD):
                 sums[kind] += recent[kind, at]
                 fading[kind] = fade * fading[kind] + recent[kind, at]
-            spread = (moments[FADED_SQUARES] / max(moments[FADED], 1.0)) ** 0.5
-            share = error / spread if spread > 0 else (1.0 if error > 0 else 0.0)
-            levels[i] = int(min(share, 1.0) * LEVELS + 0.5)
+            spreads[i] = (moments[FADED_SQUARES] / max(moments[FADED], 1.0)) ** 0.5
             scored += 1
             before = label - moments[OWN]
             moments[OWN] += before / (begun + scored)

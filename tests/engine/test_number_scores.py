@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics
 
-from stream_llsvm.engine.number_scores import NumberScores
+from stream_llsvm.engine.number_scores import NumberScores, shares_of
 from stream_llsvm.engine.scores import FADE
 from stream_llsvm.model.file import ModelFileError, dumps, loads
 
@@ -80,10 +80,11 @@ def test_blocks_do_not_matter(blocks: list[int]) -> None:
 
 def test_errors_are_shares_of_the_labels_spread() -> None:
     truth = np.tile([-1.0, 1.0], 200)
-    errors = NumberScores().update(truth, truth + 0.25)
+    errors = shares_of(np.full(400, 0.25), NumberScores().update(truth, truth + 0.25))
     assert errors[0] == 1.0  # nothing is known of the spread yet
     assert errors[100:] == pytest.approx(0.25, abs=0.01)
-    assert NumberScores().update(truth, truth + 5.0)[100:].tolist() == [1.0] * 300
+    far = shares_of(np.full(400, 5.0), NumberScores().update(truth, truth + 5.0))
+    assert far[100:].tolist() == [1.0] * 300
 
 
 def test_what_goes_on_is_the_same_as_what_never_stopped() -> None:
