@@ -1,4 +1,4 @@
-"""What pages show runs, and prints what they say: docs/start, docs/tutorials and docs/trouble.md.
+"""What pages show runs, and prints what they say: docs/start, docs/tutorials, docs/operating.md, ...
 
 The blocks of a page are a story, told in a folder in which ``examples/`` is that of the
 repository. A block with a caption is a file of that name, a ``console`` block has commands behind
@@ -24,6 +24,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     *sorted(DOCS.glob("start/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
+    DOCS / "operating.md",
     DOCS / "trouble.md",
 ]
 _BLOCK = re.compile(

@@ -12,8 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stream_llsvm import Engine, LLSVMClassifier
+import pytest
+
+from stream_llsvm import Engine, EngineError, LLSVMClassifier
 from stream_llsvm.connectors import KafkaSink, KafkaSource, message_codec
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, read_checkpoint
+from stream_llsvm.engine.rollback import roll_back
 from tests.connectors.kafka.support import Kafka, until, written_place
 
 RECORDS = 12_000
@@ -193,3 +197,56 @@ def test_a_record_is_answered_without_waiting_for_more(kafka: Kafka) -> None:
         run.join(30)
         source.close()
         sink.close()
+
+
+def test_what_was_committed_is_not_replayed_silently(kafka: Kafka, tmp_path: Path) -> None:
+    """The position that the broker keeps neither wins over a rollback nor is passed over."""
+    source, target = kafka.topic(), kafka.topic()
+    good = [one for one in values(400) if not one.startswith(b"{poison")]
+    kafka.send(source, good)
+    kept = tmp_path / "kept"
+
+    def going(n: int | None, transactional_id: str = target) -> Engine:
+        with contextlib.ExitStack() as stack:
+            reads = KafkaSource(source, kafka.servers, codec=message_codec(label="label"))
+            stack.callback(reads.close)
+            sink = KafkaSink(target, kafka.servers, transactional_id=transactional_id)
+            stack.callback(sink.close)
+            checkpoints = Checkpoints(kept, keep=9)
+            stack.callback(checkpoints.close)
+            model = LLSVMClassifier(n_anchors=10, n_neighbors=3)
+            engine = Engine(reads, model, sink=sink, checkpoints=checkpoints, max_batch=50)
+            engine.run(n)
+            return engine
+
+    then = going(100).made
+    assert then is not None
+    going(100)
+    checkpoints = Checkpoints(kept, keep=9)
+    with pytest.raises(CheckpointError, match="committed to Kafka, which cannot take them back"):
+        roll_back(checkpoints, then.number, replay=True)
+    old = read_checkpoint(checkpoints.path(then.number)) | {"rolled_back": "to checkpoint 2"}
+    checkpoints.write(old, wait=True)  # as if by somebody who does not ask
+    checkpoints.close()
+    with pytest.raises(EngineError, match="goes back to checkpoint 2, and predictions were comm"):
+        going(None)
+    checkpoints = Checkpoints(kept, keep=9)
+    checkpoints.path(checkpoints.number).unlink()
+    checkpoints.close()
+    checkpoints = Checkpoints(kept, keep=9)
+    assert roll_back(checkpoints, then.number, replay=False).records == 100
+    checkpoints.close()
+    engine = going(len(good) - 200)
+    assert engine.progress.counts["records"] == len(good)
+    places = answered(kafka, target)
+    assert len(places) == len(set(places)) == len(good)
+    alone = LLSVMClassifier(n_anchors=10, n_neighbors=3)
+    for one in good[:100] + good[200:]:
+        x = json.loads(one)
+        y = x.pop("label")
+        alone.predict_one(x)
+        alone.learn_one(x, y)
+    assert alone._payload()["features"] == engine.model._payload()["features"]
+    assert engine.model.predict_proba_one({"a": 0.3, "b": -1.0}) == alone.predict_proba_one(
+        {"a": 0.3, "b": -1.0}
+    )
