@@ -1,4 +1,4 @@
-"""What pages show runs, and prints what they say: docs/start, docs/tutorials, docs/operating.md, ...
+"""What pages show runs, and prints what they say: those that `PAGES` lists.
 
 The blocks of a page are a story, told in a folder in which ``examples/`` is that of the
 repository. A block with a caption is a file of that name, a ``console`` block has commands behind

@@ -17,6 +17,7 @@ from stream_llsvm.cluster.plan import Load, Plan, slices
 from stream_llsvm.cluster.rounds import Done, Setup, Worker, refusal, sliced
 from stream_llsvm.connectors.base import Described, Position, Sliced
 from stream_llsvm.engine.census import Census
+from stream_llsvm.engine.challengers import ORIGINAL, Challengers
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
 from stream_llsvm.engine.drift import detector_of
 from stream_llsvm.engine.order import Order
@@ -127,6 +128,7 @@ class ClusterEngine:
         self.checkpoints = checkpoints
         self.watchers = list(watchers)
         self.late = self.sink = None  # labels that come later are not joined here
+        self.challengers = Challengers(ORIGINAL, window)  # there are none
         self.position: Position | None = None
         self.epoch, self.load = 0, Load()
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))

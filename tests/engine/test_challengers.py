@@ -55,7 +55,7 @@ class Broken(base.Classifier):
         if self.seen == 70:
             raise ZeroDivisionError("nothing to divide by")
 
-    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         return {0: 1.0}
 
 

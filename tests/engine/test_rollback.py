@@ -110,8 +110,8 @@ def test_a_model_for_each_key_goes_back_with_its_keys(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=2)
     roll_back(kept, kept.number_of("then"), replay=False)
     kept.close()
-    for n in (50, 50, None):
-        engine = keyed(n)
+    for more in (50, 50, None):
+        engine = keyed(more)
     alone = Engine(
         ListSource(data[:200] + data[400:], label="y"),
         KeyedClassifier(SAPLClassifier(n_anchors=4, n_neighbors=2), key="who"),
