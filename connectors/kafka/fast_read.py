@@ -68,6 +68,18 @@ def metadata_of(consumer: Any) -> Any:
     return consumer._cluster
 
 
+def keep_joining(consumer: Any) -> None:
+    """Let a consumer that began to join its group anew go on with that when it is polled.
+
+    One that leads its group joins anew when it is told of more partitions. If a poll ends before
+    that is done, kafka-python forgets it: records are handed out as before, whose offsets cannot
+    be committed, and no heartbeat is sent until the group takes its partitions away.
+    """
+    coordinator = getattr(consumer, "_coordinator", None)
+    if coordinator is not None and coordinator.rebalance_in_progress():
+        coordinator.request_rejoin()
+
+
 def missing(fetcher: Any = None) -> str:
     """Return what of kafka-python's consumer is not as it has to be; nothing if all is.
 

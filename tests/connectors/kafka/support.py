@@ -64,6 +64,12 @@ def reject(number: int, raw: bytes = b"\xff{") -> Rejected:
     return Rejected(Place("in", 0, number), "not json", "at 0", raw)
 
 
+def committed(kafka: Kafka, group: str) -> dict[int, int]:
+    """Return the offsets of a group that is named as its topic, by partition."""
+    found = kafka.admin.list_group_offsets({group: None})[group]
+    return {one.partition: kept.offset for one, kept in found.items() if one.topic == group}
+
+
 class Kafka:
     """A broker to make topics at and fill them, apart from the code under test."""
 
