@@ -188,7 +188,7 @@ def _rows(frame: dict[str, Any]) -> list[tuple[str, str]]:
     ]  # fmt: skip
     rows.append(("records/s", f"{status.get('rate') or 0:,.0f}"))
     scores, listed = frame.get("scores") or {}, frame.get("score_list") or []
-    views = [(one, "windowed") for one in listed if one["main"] or one["chart"] == "baseline"]
+    views = [(one, "windowed") for one in listed if one["main"] or one["chart"]]
     views += [(one, "cumulative") for one in listed if one["chart"] == "view"]
     rows += [
         (f"{one['title']}, {view}", _told(one, value))

@@ -270,6 +270,7 @@ class ClusterEngine:
         for one in done.answered:
             if one.taken:
                 progress.score(one.labels, one.answers, one.weights)
+                progress.foretold(one.answers)
                 progress.counts["predicted"] += one.taken - len(one.answers.refused)
             progress.counts["records"] += one.records
         self.rejects.add(done.rejects)

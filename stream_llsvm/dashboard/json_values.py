@@ -30,8 +30,8 @@ def text(value: object, longest: int = LONGEST) -> str:
     return shown[:longest].encode("utf-8", "replace").decode("utf-8")
 
 
-def number(value: float, digits: int = 5) -> float | None:
-    """Return a number with so many digits, None if it is not finite.
+def number(value: float | None, digits: int = 5) -> float | None:
+    """Return a number with so many digits, None if there is none or it is not finite.
 
     Examples
     --------
@@ -39,6 +39,8 @@ def number(value: float, digits: int = 5) -> float | None:
     (0.12346, None, 1234600.0)
 
     """
+    if value is None:
+        return None
     value = float(value)
     return float(f"{value:.{digits}g}") if math.isfinite(value) else None
 

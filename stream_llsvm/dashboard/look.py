@@ -16,6 +16,7 @@ from stream_llsvm.connectors.base import Rejected
 from stream_llsvm.dashboard.keys import Keys, Told, keys_of
 from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
+from stream_llsvm.engine.by_class import PerClass
 from stream_llsvm.engine.census import Taken as FieldTaken
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
@@ -125,6 +126,16 @@ class Fields:
     known: int
 
 
+class Sureness(NamedTuple):
+    """How sure answers were, by equal bins, in the window and of all: of all, and of labelled ones.
+
+    Of labelled ones there are how many, how likely they were held together, how many were right.
+    """
+
+    answers: tuple[Table, Table]
+    labelled: tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
 @dataclass(frozen=True)
 class Details:
     """What is only copied when somebody watches."""
@@ -137,6 +148,7 @@ class Details:
     answered: Answered | None
     fields: Fields
     key_answers: tuple[Told, ...] = ()
+    sureness: Sureness | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +180,8 @@ class Look:
     failing: bool
     labels: Labels | None
     events: list[dict[str, Any]]
+    estimated: dict[str, float] = field(default_factory=dict)
+    by_class: tuple[PerClass, ...] = ()
     waited: float = 0.0
     unlabelled: float = 0.0
     checkpoint_interval: float = 0.0
@@ -180,6 +194,8 @@ def counted(engine: Engine) -> dict[str, Any]:
     progress, kept = engine.progress, engine.checkpoints
     learner, model = learner_in(engine.model), shared_in(engine.model)
     members, steps = trust_of(model)
+    scores = progress.scores
+    classes = scores if isinstance(scores, ClassScores) else None
     return {
         "time": time.time(),
         "task": progress.task,
@@ -191,8 +207,10 @@ def counted(engine: Engine) -> dict[str, Any]:
         "reasons": dict(engine.rejects.counts.most_common(_REASONS)),
         "features": features_of(model),
         "classes": progress.classes.labels,
-        "window": progress.scores.window,
-        "scores": progress.scores.report(),
+        "window": scores.window,
+        "scores": scores.report(),
+        "estimated": {} if classes is None else classes.estimate.means(),
+        "by_class": () if classes is None else tuple(classes.by_class()),
         "members": members,
         "steps": steps,
         "moves": _moves(model),
@@ -221,10 +239,14 @@ def details(
 ) -> Details:
     """Return the part of a look that costs more."""
     scores = engine.progress.scores
+    classes = scores if isinstance(scores, ClassScores) else None
     return Details(
         rejected=list(engine.rejects.first),
-        windowed=scores.windowed_confusion() if isinstance(scores, ClassScores) else None,
-        cumulative=scores.confusion.copy() if isinstance(scores, ClassScores) else None,
+        windowed=None if classes is None else classes.windowed_confusion(),
+        cumulative=None if classes is None else classes.confusion.copy(),
+        sureness=None
+        if classes is None
+        else Sureness(classes.estimate.confidence(), classes.reliability()),
         since=list(engine.progress.since),
         recent=list(recent),
         answered=answered,

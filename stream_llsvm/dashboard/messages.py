@@ -11,7 +11,16 @@ import numpy as np
 from stream_llsvm.alerts.firing import Alert
 from stream_llsvm.dashboard.json_values import distinct, number, text
 from stream_llsvm.dashboard.keys import shown as keys_shown
-from stream_llsvm.dashboard.look import Counts, Details, Fields, Look, Table, quantile
+from stream_llsvm.dashboard.look import (
+    Counts,
+    Details,
+    Fields,
+    Look,
+    Sureness,
+    Table,
+    quantile,
+)
+from stream_llsvm.engine.by_class import OTHERS
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import VIEWS, headline, scores_of
 from stream_llsvm.engine.task import Task
@@ -50,9 +59,14 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "rate": look.rate,
         **{view: look.scores.get(view, {}).get(headline(look.task).name) for view in VIEWS},
         **{one.name: windowed.get(one.name) for one in scores_of(look.task) if one.chart != "view"},
+        **({"estimated": look.estimated["windowed"]} if look.estimated else {}),
         **waits,
         "lag": total_lag(look),
         "rejected": look.rejected,
+        "by_class": [
+            [one.code, *(number(v, 3) for v in (one.precision, one.recall, one.f1)), one.support]
+            for one in look.by_class
+        ],
         "members": [share for _, share in look.members],
         "steps": [[number(share, 3) for share in each] for each in look.steps],
     }
@@ -105,6 +119,9 @@ def frame(
         "scores": look.scores,
         "score_list": score_list(look.task),
         "window": look.window,
+        "estimated": look.estimated,
+        "by_class": by_class(look),
+        "sureness": _sureness(seen.sureness),
         "confusion": confusion(look.classes, seen),
         "lag": {
             f"{text(topic)}[{part}]": behind
@@ -121,6 +138,43 @@ def frame(
         "fields": _fields(seen.fields),
         "model": model,
     }  # fmt: skip
+
+
+def by_class(look: Look) -> list[dict[str, Any]]:
+    """Return what is told of each class; the classes that are many are one, the last."""
+    names = distinct(look.classes)
+    labels = max(1, sum(one.support for one in look.by_class))
+    answers = max(1, sum(one.foretold for one in look.by_class))
+    return [
+        {
+            "code": one.code,
+            "name": _OTHERS if one.code == OTHERS else names[one.code],
+            "precision": number(one.precision, 4),
+            "recall": number(one.recall, 4),
+            "f1": number(one.f1, 4),
+            "support": one.support,
+            "labels": number(one.support / labels, 4),
+            "answers": number(one.foretold / answers, 4),
+        }
+        for one in look.by_class
+        if one.code < len(names)
+    ]
+
+
+def _sureness(seen: Sureness | None) -> dict[str, Any] | None:
+    """Return how sure answers were, by equal bins; and how often such answers were right."""
+    if seen is None:
+        return None
+    views = zip(("windowed", "cumulative"), seen.answers, seen.labelled, strict=True)
+    return {
+        view: {
+            "answers": answers.tolist(),
+            "labelled": labelled[0].astype(int).tolist(),
+            "held": [number(h / n if n else None, 4) for n, h, _ in labelled.T.tolist()],
+            "right": [number(r / n if n else None, 4) for n, _, r in labelled.T.tolist()],
+        }
+        for view, answers, labelled in views
+    }
 
 
 def _fields(fields: Fields) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from stream_llsvm.alerts.conditions import PREFIX as _PREFIX
 from stream_llsvm.alerts.conditions import Samples
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
+from stream_llsvm.dashboard.messages import by_class
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import VIEWS, scores_of
 from stream_llsvm.engine.task import CLASSIFICATION
@@ -72,6 +73,7 @@ def samples(look: Look, silent_for: float) -> Samples:
 def _simple(look: Look, silent_for: float) -> Iterable[Metric]:
     yield from _counts(look)
     yield from _gauges(look, silent_for)
+    yield from _classes(look)
     yield from _labels(look)
     yield from _keys(look)
 
@@ -146,16 +148,35 @@ def _scores(look: Look) -> Iterable[Metric]:
     """Yield each family of scores: of one score by view, or, windowed, of several by name."""
     helps: dict[str, list[str]] = {}
     values: dict[str, list[tuple[Labels, float]]] = {}
+    # Without any label there is the estimate alone.
+    known = look.scores or {view: {"estimated": value} for view, value in look.estimated.items()}
     for score in scores_of(look.task):
         by_view = score.labels == "view"
         helps.setdefault(score.metric, []).append(f"{score.title}, {score.help}")
         values.setdefault(score.metric, []).extend(
-            ({"kind": view if by_view else score.name}, look.scores[view][score.name])
+            ({"kind": view if by_view else score.name}, known[view][score.name])
             for view in (VIEWS if by_view else VIEWS[:1])
-            if score.name in look.scores.get(view, {})
+            if score.name in known.get(view, {})
         )
     for name, told in values.items():
         yield Metric(name, "gauge", f"{'; '.join(helps[name])}.", told)
+
+
+def _classes(look: Look) -> Iterable[Metric]:
+    """Yield what there is to say of each class, those that are many together."""
+    told = by_class(look)
+    for name, key, help in (
+        ("class_precision_ratio", "precision", "Share of the class's answers that was right"),
+        ("class_recall_ratio", "recall", "Share of the class's records that was found"),
+        ("class_f1_ratio", "f1", "F1 of the class"),
+        ("class_records", "support", "Labels of the class"),
+        ("label_share_ratio", "labels", "Share of the labels that the class has"),
+        ("answer_share_ratio", "answers", "Share of the answers that the class has"),
+    ):
+        values: list[tuple[Labels, float]] = [
+            ({"class": one["name"]}, one[key]) for one in told if one[key] is not None
+        ]
+        yield Metric(name, "gauge", f"{help}, in the window.", values)
 
 
 def _labels(look: Look) -> Iterable[Metric]:

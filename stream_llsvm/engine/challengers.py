@@ -117,6 +117,7 @@ class Challenger:
         self.timed += len(batch)
         self.refused += len(self.answers.refused)
         self._compare(self.progress.score(batch.labels, self.answers, batch.weights), champion)
+        self.progress.foretold(self.answers)
         self.progress.counts["records"] += len(batch)
 
     def _answered(self, batch: Batch) -> Answers:

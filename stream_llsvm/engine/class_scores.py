@@ -11,8 +11,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.engine.by_class import PerClass, by_class
+from stream_llsvm.engine.estimate import Estimate
 from stream_llsvm.engine.scores import FADE, WINDOW, Scores, Totals
-from stream_llsvm.engine.tally import COUNTED, LOSS, tally
+from stream_llsvm.engine.tally import BINS, COUNTED, HELD, LOSS, MODEL, RELIABILITY, SURE, tally
 from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.engine.validation import MOST, array, count, number, part, require
 
@@ -31,9 +33,11 @@ class ClassScores(Scores):
     --------
     >>> import numpy as np
     >>> scores = ClassScores(window=100)
-    >>> scores.update(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0.9, 0.4, 0.8]))
-    >>> scores.report()["cumulative"]["accuracy"]
-    0.666...
+    >>> truth, told = np.array([0, 1, 1]), np.array([0, 0, 1])
+    >>> scores.update(truth, told, np.array([0.9, 0.4, 0.8]), np.array([0.9, 0.6, 0.8]))
+    >>> report = scores.report()["cumulative"]
+    >>> report["accuracy"], report["overconfidence"]
+    (0.666..., 0.1000...)
 
     """
 
@@ -49,16 +53,26 @@ class ClassScores(Scores):
         self._faded = 0.0
         self._counts = np.zeros(0, dtype=np.int64)  # of each class
         self._last = -1
+        self._reliability = np.zeros((RELIABILITY, BINS))
+        #: What all answers promise, those included whose labels have not come.
+        self.estimate = Estimate(window)
 
-    def update(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
-        """Score a block: true classes, predicted ones (-1: none), and the truth's probability."""
+    def update(
+        self,
+        truth: Codes,
+        predicted: Codes,
+        p_truth: NDArray[np.float64],
+        sure: NDArray[np.float64],
+    ) -> None:
+        """Score a block: true classes, predicted ones (-1: none), and the probabilities of both."""
         if len(truth) == 0:
             return
         self._make_room(int(max(truth.max(), predicted.max())) + 1)
         self._counts = self.class_counts()
         n = tally(
-            (truth, predicted, np.ascontiguousarray(p_truth)), self.n, self._last, FADE,
-            (self._counts, self.confusion), (self._sums, self._fading),
+            (truth, predicted, np.ascontiguousarray(p_truth), np.ascontiguousarray(sure)),
+            self.n, self._last, FADE,
+            (self._counts, self.confusion), (self._sums, self._fading, self._reliability),
             (self._recent, self._recent_hits),
         )  # fmt: skip
         faded = FADE**n
@@ -86,11 +100,32 @@ class ClassScores(Scores):
 
     def _totals(self) -> Mapping[str, Totals]:
         n = min(self.n, self.window)
+        told = self.estimate.means()
         return {
-            "windowed": Totals(self._recent_hits[:, :n].mean(axis=1), self.windowed_confusion()),
-            "fading": Totals(self._fading / self._faded),
-            "cumulative": Totals(self._sums / self.n, self.confusion),
+            "windowed": Totals(
+                self._recent_hits[:, :n].mean(axis=1),
+                self.windowed_confusion(),
+                told.get("windowed"),
+            ),
+            "fading": Totals(self._fading / self._faded, None, told.get("fading")),
+            "cumulative": Totals(self._sums / self.n, self.confusion, told.get("cumulative")),
         }
+
+    def by_class(self) -> list[PerClass]:
+        """Return the scores of each class over the window, and how often it is answered now."""
+        return by_class(self.windowed_confusion(), self.class_counts(), self.estimate.answers())
+
+    def reliability(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return, by how sure answers were: how many, how likely together, how many right.
+
+        Of the window, and of all records.
+        """
+        n = min(self.n, self.window)
+        held = self._recent_hits[SURE, :n]
+        bins = np.minimum((held * BINS).astype(np.int64), BINS - 1)
+        weights = (np.ones(n), held, self._recent_hits[MODEL, :n])
+        recent = [np.bincount(bins, weight, minlength=BINS) for weight in weights]
+        return np.array(recent), self._reliability.copy()
 
     def payload(self) -> dict[str, Any]:
         """Return everything, as plain values; nothing in it changes with further updates."""
@@ -99,6 +134,7 @@ class ClassScores(Scores):
             "counts": self.class_counts().copy(), "recent": self._recent.copy(),
             "recent_hits": self._recent_hits.copy(), "sums": self._sums.copy(),
             "fading": self._fading.copy(), "faded": self._faded, "last": self._last,
+            "reliability": self._reliability.copy(), "estimate": self.estimate.payload(),
         }  # fmt: skip
 
     @classmethod
@@ -122,6 +158,11 @@ class ClassScores(Scores):
         scores._fading = array(payload, "fading", np.float64, (COUNTED,))
         scores._faded = number(payload, "faded", high=1 / (1 - FADE) + 1)
         scores._last = count(payload, "last", -1, classes - 1)
+        scores._reliability = array(payload, "reliability", np.float64, (RELIABILITY, BINS))
+        known = part(payload, "estimate", dict)
+        # Whoever restores this looks whether all that was answered is a class.
+        scores.estimate = Estimate.restored(known, MOST)
+        require(scores.estimate.window == window, "estimate")
         for name, values in (
             ("confusion", scores.confusion),
             ("counts", scores._counts),
@@ -129,6 +170,7 @@ class ClassScores(Scores):
             ("recent_hits", scores._recent_hits),
             ("sums", scores._sums),
             ("fading", scores._fading),
+            ("reliability", scores._reliability),
         ):
             require(bool((values >= 0).all() and (values <= MOST).all()), name)
         require(bool((scores._recent < max(1, classes)).all()), "recent")
@@ -136,6 +178,9 @@ class ClassScores(Scores):
         require(bool((scores._sums[:LOSS] <= n).all()), "sums")
         require(bool((scores._fading[:LOSS] <= scores._faded * (1 + 1e-9)).all()), "fading")
         require(int(scores.confusion.sum()) == n, "confusion")
+        held = scores._reliability
+        require(bool((held[HELD:] <= held[0] * (1 + 1e-9)).all()), "reliability")
+        require(int(held[0].sum()) == n, "reliability")
         require(bool((scores.confusion.sum(axis=1) <= scores._counts).all()), "counts")
         require((scores._faded > 0) == (n > 0), "faded")
         require((scores._last >= 0) == (int(scores._counts.sum()) > 0), "last")

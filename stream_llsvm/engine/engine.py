@@ -322,6 +322,7 @@ class Engine:
             scored = self.progress.score(batch.labels, answers, batch.weights)
             if len(self.challengers):
                 self.challengers.take(batch, scored, self.progress)
+            self.progress.foretold(answers)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)
             if self.sink is not None:

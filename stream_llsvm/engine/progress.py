@@ -97,6 +97,11 @@ class Progress:
         self.counts["weightless"] += weightless
         return scored
 
+    def foretold(self, answers: Answers) -> None:
+        """Count answers by what they promise, before it is known whether they are right."""
+        if isinstance(self.scores, ClassScores) and answers.sure is not None:
+            self.scores.estimate.update(self._codes(answers.labels), answers.sure)
+
     def _score_numbers(
         self, scores: NumberScores, labels: Sequence[float | None], answers: Answers
     ) -> tuple[Sequence[int], Scored]:
@@ -121,19 +126,20 @@ class Progress:
         self, scores: ClassScores, labels: Sequence[Any], answers: Answers
     ) -> tuple[Sequence[int], Scored]:
         rows: Sequence[int] = range(len(labels))
-        predicted, p_truth = answers.labels, answers.truth
+        predicted, p_truth, sure = answers.labels, answers.truth, answers.sure
         assert p_truth is not None
+        assert sure is not None
         truth = None if answers.given is None else self._known(answers.given)
         if truth is None:
             rows = [i for i in rows if labels[i] is not None and i not in answers.refused]
             labels, predicted = [labels[i] for i in rows], [predicted[i] for i in rows]
-            p_truth = p_truth[rows]
+            p_truth, sure = p_truth[rows], sure[rows]
             truth = self._codes(labels)
         if not rows:
             return rows, _NOTHING
         told = self._codes(predicted)
         self._note_new_classes(rows, truth)
-        scores.update(truth, told, p_truth)
+        scores.update(truth, told, p_truth, sure)
         labelled, told_any = rows, told >= 0
         if not told_any.all():
             self.counts["unscored"] += int((~told_any).sum())
@@ -204,7 +210,24 @@ class Progress:
             "task": self.task,
             "scores": self.scores.report(),
             "classes": list(self.classes.labels),
+            **self._of_classes(),
         }
+
+    def _of_classes(self) -> dict[str, Any]:
+        """Return what is only told of classes: the estimated accuracy, and the scores of each."""
+        if not isinstance(self.scores, ClassScores):
+            return {}
+        names = dict(enumerate(self.classes.labels))
+        return {
+            "estimated": self.scores.estimate.means(),
+            "by_class": [
+                {
+                    "class": names.get(one.code), "support": one.support, "answered": one.answered,
+                    "precision": one.precision, "recall": one.recall, "f1": one.f1,
+                }
+                for one in self.scores.by_class()
+            ],
+        }  # fmt: skip
 
     @property
     def seconds(self) -> float:
@@ -235,6 +258,7 @@ class Progress:
         most = len(labels)
         if isinstance(scores, ClassScores):
             require(len(scores.confusion) <= most, "classes")
+            require(len(scores.estimate.answers()) <= most, "classes")
         else:
             require(most == 0, "classes")
         counts = counter(payload, "counts", self.counts)

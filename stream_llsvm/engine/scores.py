@@ -28,10 +28,12 @@ class Totals(NamedTuple):
     """What scores are made of in one view: ``means`` of what is counted, and a table.
 
     The table has (truth, predicted) counts of classes; the fading view and numbers have none.
+    ``estimated`` is how likely the latest answers were held, whether their labels have come or not.
     """
 
     means: NDArray[np.float64]
     table: NDArray[np.int64] | None = None
+    estimated: float | None = None
 
 
 class Score(NamedTuple):
@@ -169,6 +171,11 @@ def _macro_f1(totals: Totals) -> float | None:
     return float((2 * np.diag(totals.table)[both > 0] / both[both > 0]).mean())
 
 
+def _estimated(totals: Totals) -> float:
+    """Return how likely the answers were held; those that were scored, if no others are known."""
+    return totals.means[of.SURE] if totals.estimated is None else totals.estimated
+
+
 def _r2(totals: Totals) -> float:
     """Return the share of the labels' variance that is told; 0 where they are all the same."""
     spread = totals.means[of.SPREAD]
@@ -210,6 +217,16 @@ SCORES: list[Score] = [
     Score(
         "log_loss", "log loss", "how surprised the probabilities were: less is better",
         lambda totals: totals.means[of.LOSS], family="log_loss", less=True,
+    ),
+    Score(
+        "estimated", "estimated accuracy", "accuracy that the probabilities of the latest answers "
+        "promise, known before their labels", _estimated, percent=True, chart="line", main=False,
+        family="accuracy_ratio", labels="name",
+    ),
+    Score(
+        "overconfidence", "overconfidence", "promised less measured accuracy of the same records: "
+        "below 0 the model is too modest", lambda totals: totals.means[of.SURE]
+        - totals.means[of.MODEL], percent=True, chart="hidden", main=False, less=True,
     ),
     Score(
         "mae", "MAE", "mean absolute error, in the label's unit: less is better",

@@ -12,8 +12,13 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.cache import kept
 
 #: What is counted of a record: whether the model was right, whether the majority class and the last
-#: label would have been, and the log loss. Here, beside the loop that has them compiled into it.
-MODEL, MAJORITY, LAST, LOSS, COUNTED = 0, 1, 2, 3, 4
+#: label would have been, how likely the model held its answer, and the log loss. Here, beside the
+#: loop that has them compiled into it.
+MODEL, MAJORITY, LAST, SURE, LOSS, COUNTED = 0, 1, 2, 3, 4, 5
+#: How sure answers are is counted in so many equal bins; of labelled ones how many there were, how
+#: likely they were held together, and how many were right.
+BINS = 20
+HELD, RIGHT, RELIABILITY = 1, 2, 3
 
 _FLOOR = 1e-15
 
@@ -24,12 +29,12 @@ def _compiled(function: Callable[..., Any]) -> Any:
 
 @_compiled
 def tally(
-    block: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    block: tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]],
     begun: int,
     last: int,
     fade: float,
     classes: tuple[NDArray[Any], NDArray[Any]],
-    totals: tuple[NDArray[Any], NDArray[Any]],
+    totals: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
     rings: tuple[NDArray[Any], NDArray[Any]],
 ) -> int:
     """Count a block of records, by a compiled loop; return how many of them were scored.
@@ -39,7 +44,8 @@ def tally(
     Parameters
     ----------
     block
-        Each record's class, the predicted one (-1: none), and the probability of the truth.
+        Each record's class, the predicted one (-1: none), and the probabilities of the truth and
+        of the answer.
     begun, last
         How many records were scored before, and the class of the last one.
     fade
@@ -47,13 +53,14 @@ def tally(
     classes
         How many of each class there were, and of each pair of class and answer; updated.
     totals
-        Sums of each kind, over all records and fading; updated.
+        Sums of each kind, over all records and fading, and by how sure the answers were; updated.
     rings
         Of the last records: class and answer, and each kind; updated.
 
     """
-    truth, predicted, p_truth = block
-    (counts, confusion), (sums, fading), (recent, recent_hits) = classes, totals, rings
+    truth, predicted, p_truth, sure = block
+    (counts, confusion), (recent, recent_hits) = classes, rings
+    sums, fading, reliability = totals
     window = recent.shape[1]
     majority = counts.argmax() if last >= 0 else -1
     scored = 0
@@ -65,7 +72,12 @@ def tally(
             recent_hits[MODEL, at] = is_ == told
             recent_hits[MAJORITY, at] = is_ == majority
             recent_hits[LAST, at] = is_ == last
+            recent_hits[SURE, at] = held = min(max(sure[i], 0.0), 1.0)
             recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
+            bin_ = min(int(held * BINS), BINS - 1)
+            reliability[0, bin_] += 1
+            reliability[HELD, bin_] += held
+            reliability[RIGHT, bin_] += is_ == told
             for kind in range(COUNTED):
                 sums[kind] += recent_hits[kind, at]
                 fading[kind] = fade * fading[kind] + recent_hits[kind, at]
@@ -78,6 +90,49 @@ def tally(
             majority = is_
         last = is_
     return scored
+
+
+@_compiled
+def tally_answers(
+    block: tuple[NDArray[Any], NDArray[Any]],
+    begun: int,
+    fade: float,
+    rings: tuple[NDArray[Any], NDArray[Any]],
+    totals: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+) -> int:
+    """Count answers whose labels may never come, by a compiled loop; return how many there were.
+
+    Parameters
+    ----------
+    block
+        Each record's answer (-1: none), and how likely the model held it.
+    begun
+        How many answers there were before.
+    fade
+        What an answer still counts when another has come.
+    rings
+        Of the last answers: class, and how likely; updated.
+    totals
+        Of how likely they were: the sum, the fading sum and its weight; how often each class was
+        answered; and how many answers were how sure; updated.
+
+    """
+    (codes, sure), (recent, recent_sure), (sums, counts, bins) = block, rings, totals
+    window = len(recent)
+    told = 0
+    for i in range(len(codes)):
+        if codes[i] < 0:
+            continue
+        at = (begun + told) % window
+        held = min(max(sure[i], 0.0), 1.0)
+        recent[at], recent_sure[at] = codes[i], held
+        sums[0] += held
+        sums[1] = fade * sums[1] + held
+        sums[2] = fade * sums[2] + 1.0
+        counts[codes[i]] += 1
+        bins[min(int(held * BINS), BINS - 1)] += 1
+        told += 1
+    return told
 
 
 #: What is counted of a number: the model's absolute and squared error, the absolute errors of the

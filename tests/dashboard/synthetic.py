@@ -92,6 +92,12 @@ class Run:
                 "kappa_m": 2 * right - 1,
                 "kappa_t": 2 * right - 1,
                 "log_loss": 0.21,
+                "estimated": right + 0.01 * math.sin(i / 30),
+                "overconfidence": 0.01 * math.sin(i / 30),
+                "by_class": [
+                    [j, right - 0.01 * (j % 7), right - 0.02 * (j % 5), right, 100 + j]
+                    for j in range(min(20, len(self.classes)))
+                ],
             }
         return point
 
@@ -120,7 +126,10 @@ class Run:
         point, names = self.point(i), self.classes
         scores = {}
         if self.labelled and i > 0:
-            keys = ("majority", "no_change", "kappa", "kappa_m", "kappa_t", "log_loss")
+            keys = (
+                *("majority", "no_change", "kappa", "kappa_m", "kappa_t", "log_loss"),
+                *("estimated", "overconfidence"),
+            )
             scores = {
                 view: {"accuracy": point[view], "macro_f1": point[view] - 0.02}
                 | {key: point[key] for key in keys}
@@ -172,6 +181,11 @@ class Run:
             "scores": scores,
             "score_list": score_list("classification"),
             "window": 1000,
+            "estimated": dict.fromkeys(("windowed", "fading", "cumulative"), point["estimated"])
+            if scores
+            else {},
+            "by_class": self._by_class(point),
+            "sureness": self._sureness() if scores else None,
             "confusion": {
                 "classes": names,
                 "table": table,
@@ -206,6 +220,23 @@ class Run:
             if i >= 200
             else [],
             "model": self.model(i) if self.labelled and i % 2 == 0 else None,
+        }
+
+    def _by_class(self, point: dict[str, Any]) -> list[dict[str, Any]]:
+        shares = [1 / max(1, len(self.classes))] * 2
+        names = ("code", "precision", "recall", "f1", "support", "labels", "answers")
+        return [
+            dict(zip(names, (*told, *shares), strict=True)) | {"name": self.classes[told[0]]}
+            for told in point.get("by_class", ())
+        ]
+
+    def _sureness(self) -> dict[str, Any]:
+        held = [(j + 0.5) / 20 for j in range(20)]
+        counts = [int(1.28**j) for j in range(20)]
+        seen = {"answers": counts, "labelled": counts, "held": held}
+        return {
+            "windowed": seen | {"right": [max(0.0, h - 0.05) for h in held]},
+            "cumulative": seen | {"right": held},
         }
 
     def model(self, i: int) -> dict[str, Any]:

@@ -30,12 +30,14 @@ STATUS = {
 POINT = {
     "id", "time", "records", "learned", "rate", "windowed", "fading", "cumulative", "majority",
     "no_change",
-    "kappa", "kappa_m", "kappa_t", "macro_f1", "log_loss", "predict_p50", "predict_p95",
+    "kappa", "kappa_m", "kappa_t", "macro_f1", "log_loss", "estimated", "overconfidence",
+    "by_class", "predict_p50", "predict_p95",
     "predict_p99", "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "labels", "keys", "events", "dead_letters", "fields", "model",
+    "estimated", "by_class", "sureness", "alerts", "labels", "keys", "events",
+    "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}
 
@@ -99,6 +101,43 @@ def test_a_run_with_labels() -> None:
         assert sorted(frame["confusion"]["classes"]) == ["c0", "c1"]
         assert sum(map(sum, frame["confusion"]["table"])) == 499  # no answer to the first record
         assert frame["confusion"]["table"] == frame["confusion"]["cumulative"]
+
+
+def test_what_the_answers_promise_before_their_labels() -> None:
+    """Labels come for the first 200 of 400 records; all answers count in the estimate."""
+    given = rows(400)
+    for row in given[200:]:
+        row["label"] = None
+    with live(given, CommitteeClassifier(), window=100) as run:
+        frame = settled(run, 400)
+        scores = run.engine.progress.scores
+        assert isinstance(scores, ClassScores)
+        assert scores.estimate.n == 399  # no answer to the first record
+        assert frame["estimated"] == scores.estimate.means()
+        assert frame["point"]["estimated"] == frame["estimated"]["windowed"]
+        assert frame["scores"]["windowed"]["estimated"] == frame["estimated"]["windowed"]
+        seen = frame["sureness"]
+        assert sum(seen["windowed"]["answers"]) == 100
+        assert sum(seen["cumulative"]["answers"]) == 399
+        assert sum(seen["windowed"]["labelled"]) == 100
+        assert sum(seen["cumulative"]["labelled"]) == 199
+        right = [
+            n * share
+            for n, share in zip(
+                seen["windowed"]["labelled"], seen["windowed"]["right"], strict=True
+            )
+            if n
+        ]
+        accuracy = frame["scores"]["windowed"]["accuracy"]
+        assert sum(right) == pytest.approx(100 * accuracy, rel=1e-3)
+        told = {one["name"]: one for one in frame["by_class"]}
+        assert set(told) == {"c0", "c1"}
+        assert sum(one["support"] for one in told.values()) == 100
+        for share in ("labels", "answers"):
+            assert sum(one[share] for one in told.values()) == pytest.approx(1, abs=1e-3)
+        report = run.engine.report()
+        assert report["estimated"] == scores.estimate.means()
+        assert {one["class"] for one in report["by_class"]} == {"c0", "c1"}
 
 
 def test_when_a_class_was_first_seen() -> None:

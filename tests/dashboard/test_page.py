@@ -53,7 +53,7 @@ def test_a_run_with_all_that_can_be_shown(browser: Browser) -> None:
         assert fact(page, "Records") == "40,000"
         assert page.locator("#source").inner_text() == "bananas"
         expect(page.locator("#state-word")).to_have_text("Running")
-        assert page.locator(".panel.empty").count() == 0
+        assert page.locator(".panel.empty:visible").count() == 0
         assert page.locator("#matrix tbody tr").count() == 2
         assert page.locator("#mixture tbody tr").count() == 6
         assert page.locator("#ground").get_attribute("data-anchors") == "30"

@@ -30,7 +30,7 @@ def view(page: Page) -> str:
 def calm(run: Run, i: int, **status: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the history and a frame of a run in which nothing goes wrong."""
     history = run.history(i)
-    for name, value in (("windowed", 0.93), ("rejected", 0)):
+    for name, value in (("windowed", 0.93), ("rejected", 0), ("estimated", 0.93)):
         history["points"][name] = [value] * i
     frame = run.frame(i, **{"rejected": 0, "reasons": {}, **status})
     scores = frame["scores"]
@@ -178,3 +178,63 @@ def test_a_fall_of_two_points_is_seen(browser: Browser) -> None:
             low, high = map(float, str(axis).split())
             assert low < 0.93 and high >= 0.95
             assert high - low < 15 * 0.02
+
+
+def test_late_labels_let_the_estimate_lead_until_the_truth_arrives(browser: Browser) -> None:
+    run = Run(late=True)
+    with replaying(run.history(100)) as server, opened(browser, server.address) as (page, faults):
+        frame = run.frame(100)
+        frame["estimated"]["windowed"] = 0.876
+        shown(server, page, frame)
+        lead = page.locator('#glance [data-fact="Estimated accuracy"]')
+        expect(lead.locator(".big")).to_have_text("87.6%")
+        expect(lead.locator(".small")).to_contain_text("measured ")
+        expect(page).to_have_title(re.compile("^about 87.6%"))
+        shown(server, page, frame | {"id": 101, "labels": None})
+        expect(page.locator('#glance [data-fact="Accuracy"]')).to_be_visible()
+        shown(server, page, frame | {"id": 102, "scores": {}})
+        expect(lead.locator(".small")).to_contain_text("no label yet")
+        assert not faults
+
+
+def test_what_the_answers_promise_and_each_class(browser: Browser) -> None:
+    run = Run(["ham", "spam", "<b>"], late=True)
+    with (
+        replaying(run.history(WELL)) as server,
+        opened(browser, f"{server.address}/#operate") as (page, faults),
+    ):
+        shown(server, page, run.frame(WELL))
+        expect(page.locator("#promise-chart canvas")).to_be_visible()
+        expect(page.locator("#sure-plot rect")).to_have_count(20)
+        expect(page.locator("#reliability-plot .disc")).to_have_count(20)
+        label = page.locator("#reliability-plot svg").get_attribute("aria-label")
+        assert "held 98% likely were right in 93%" in str(label)
+        names = page.locator("#class-table tbody th").all_inner_texts()
+        assert names == run.classes
+        page.get_by_role("button", name="Recall").click()
+        expect(page.locator("#class-chart")).to_have_attribute(
+            "aria-label", re.compile("^Recall of each class over time.*ham: now")
+        )
+        assert page.locator("#class-legend button").count() == 3
+        assert not faults
+
+
+@pytest.mark.parametrize(("gap", "word"), [(0.09, "too sure"), (-0.07, "too modest")])
+def test_a_promise_that_is_not_kept_is_told(browser: Browser, gap: float, word: str) -> None:
+    history, frame = calm(Run(), WELL)
+    frame["scores"]["windowed"]["overconfidence"] = gap
+    frame["point"]["overconfidence"] = gap
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame)
+        assert found(page) == [("model", "warn")]
+        expect(page.locator("#findings .what")).to_contain_text(word)
+
+
+def test_a_fall_of_the_promise_is_told_before_any_label(browser: Browser) -> None:
+    history, frame = calm(Run(late=True), WELL)
+    frame["estimated"] = {"windowed": 0.8, "fading": 0.85, "cumulative": 0.93}
+    frame["point"]["estimated"] = 0.8
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame)
+        assert found(page) == [("model", "warn")]
+        expect(page.locator("#findings .what")).to_contain_text("less sure than it was")

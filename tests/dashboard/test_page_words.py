@@ -161,7 +161,12 @@ def test_what_can_never_be_filled_is_not_shown(browser: Browser) -> None:
 def steady(run: Run, accuracies: list[float]) -> dict[str, Any]:
     """Return a history whose windowed and fading accuracy are these, after a beginning."""
     history = run.history(len(accuracies))
-    for name, lag in (("windowed", 0.0), ("fading", 0.002), ("cumulative", 0.004)):
+    for name, lag in (
+        ("windowed", 0.0),
+        ("estimated", 0.001),
+        ("fading", 0.002),
+        ("cumulative", 0.004),
+    ):
         history["points"][name] = [one - lag for one in accuracies]
     return history
 
@@ -182,7 +187,7 @@ def test_a_fall_is_seen_whatever_the_baselines_are(browser: Browser, fallen: flo
         opened(browser, server.address) as (page, _),
     ):
         frame = run.frame(500)
-        frame["point"]["windowed"] = accuracies[-1]
+        frame["point"]["windowed"] = frame["point"]["estimated"] = accuracies[-1]
         frame["point"]["fading"] = frame["point"]["cumulative"] = accuracies[-1]
         shown(server, page, frame)
         chart = page.locator("#accuracy .chart")

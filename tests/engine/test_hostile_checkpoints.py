@@ -178,6 +178,15 @@ HOSTILE: dict[str, tuple[tuple[Any, ...], Change]] = {
     "records beyond counting": ((*SCORES, "n"), put(2**70)),
     "nothing has faded": ((*SCORES, "faded"), put(0.0)),
     "a fading of nan": ((*SCORES, "faded"), put(math.nan)),
+    "answers beyond all classes": ((*SCORES, "estimate", "codes"), at(0, 10**6)),
+    "answers of more classes": ((*SCORES, "estimate", "counts"), lambda n: np.pad(n, (0, 9))),
+    "answers surer than sure": ((*SCORES, "estimate", "sure"), at(0, 1.5)),
+    "more answers than were counted": ((*SCORES, "estimate", "n"), put(10**6)),
+    "answers of another window": ((*SCORES, "estimate", "window"), put(59)),
+    "bins of answers below 0": ((*SCORES, "estimate", "bins"), at(0, -1)),
+    "a promise of nan": ((*SCORES, "estimate", "sums"), at(0, math.nan)),
+    "reliability of fewer bins": ((*SCORES, "reliability"), lambda r: r[:, :-1].copy()),
+    "more right than there were": ((*SCORES, "reliability"), at((2, 3), 1e6)),
     "scores as a list": (SCORES, put([])),
     "classes as a list": (("progress", "classes"), list),
     "a class twice": (("progress", "classes"), put((0, 1, 1))),
@@ -268,7 +277,7 @@ def test_each_part_is_needed(
 def test_scores_of_another_version_are_not_counted_on() -> None:
     """A loop without bounds would write behind what they bring."""
     scores = ClassScores(10)
-    scores.update(np.array([0, 1]), np.array([0, 0]), np.array([0.9, 0.2]))
+    scores.update(np.array([0, 1]), np.array([0, 0]), np.array([0.9, 0.2]), np.array([0.9, 0.8]))
     old = scores.payload()
     old["sums"], old["fading"] = old["sums"][:-1], old["fading"][:-1]
     old["recent_hits"] = old["recent_hits"][:-1].copy()

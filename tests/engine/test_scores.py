@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import metrics
 
+from stream_llsvm.engine.by_class import MOST, OTHERS
 from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.estimate import Estimate
 from stream_llsvm.engine.scores import FADE
 from stream_llsvm.model.file import dumps, loads
 
@@ -32,7 +34,7 @@ def scored(
     scores, begin = ClassScores(window), 0
     for size in [*blocks, len(truth)]:
         part = slice(begin, begin + size)
-        scores.update(truth[part], told[part], p[part])
+        scores.update(truth[part], told[part], p[part], p[part])
         begin += size
     return scores
 
@@ -89,8 +91,8 @@ def test_how_the_stream_is_cut_does_not_matter(blocks: list[int], seed: int) -> 
 def test_a_class_that_comes_late_widens_the_table() -> None:
     scores = ClassScores(10)
     one: Any = np.array([1.0])
-    scores.update(np.array([0]), np.array([0]), one)
-    scores.update(np.array([5]), np.array([0]), one)
+    scores.update(np.array([0]), np.array([0]), one, one)
+    scores.update(np.array([5]), np.array([0]), one, one)
     assert scores.confusion.shape == (6, 6)
     assert scores.confusion.sum() == 2
     assert scores.report()["cumulative"]["accuracy"] == 0.5
@@ -121,7 +123,7 @@ def test_scores_go_on_where_they_were_kept() -> None:
     half = scored([], truth[:90], told[:90], p[:90])
     kept = ClassScores.restored(loads(dumps({"s": half.payload()}))["s"])  # type: ignore[arg-type]
     for scores in (half, kept):
-        scores.update(truth[90:], told[90:], p[90:])
+        scores.update(truth[90:], told[90:], p[90:], p[90:])
     assert kept.report() == half.report()
 
 
@@ -135,5 +137,77 @@ def test_what_a_checkpoint_holds_does_not_change_any_more() -> None:
     scores = scored([], truth[:200], told[:200], p[:200])
     payload = scores.payload()
     before = dumps(payload)
-    scores.update(truth[200:], told[200:], p[200:])
+    scores.update(truth[200:], told[200:], p[200:], p[200:])
     assert dumps(payload) == before
+
+
+def test_the_estimate_is_the_mean_of_the_top_probability_and_needs_no_label() -> None:
+    _, told, p = stream(6, 333, 4)
+    told[100:110] = -1  # nothing was answered
+    estimate = Estimate(50)
+    for begin in range(0, 333, 70):
+        estimate.update(told[begin : begin + 70], p[begin : begin + 70])
+    answered = told >= 0
+    means = estimate.means()
+    assert estimate.n == 323
+    assert means["windowed"] == pytest.approx(p[answered][-50:].mean())
+    assert means["cumulative"] == pytest.approx(p[answered].mean())
+    weights = FADE ** np.arange(322, -1, -1)
+    assert means["fading"] == pytest.approx((weights * p[answered]).sum() / weights.sum())
+    assert estimate.answers().tolist() == np.bincount(told[-50:], minlength=4).tolist()
+    recent, ever = estimate.confidence()
+    edges = np.linspace(0, 1, 21)
+    assert recent.tolist() == np.histogram(p[answered][-50:], edges)[0].tolist()
+    assert ever.tolist() == np.histogram(p[answered], edges)[0].tolist()
+    again = Estimate.restored(loads(dumps(estimate.payload())), 4)
+    for one in (estimate, again):
+        one.update(told[:20], p[:20])
+    assert dumps(again.payload()) == dumps(estimate.payload())
+
+
+def test_overconfidence_is_the_promise_less_what_was_right_of_the_same_records() -> None:
+    truth, told, p = stream(7, 300, 3)
+    scores = scored([40], truth, told, p)
+    scores.estimate.update(told, np.ones(300))  # of answers whose labels have not come
+    report = scores.report()
+    right = truth == told
+    assert report["cumulative"]["overconfidence"] == pytest.approx(p.mean() - right.mean())
+    assert report["windowed"]["overconfidence"] == pytest.approx(
+        p[-50:].mean() - right[-50:].mean()
+    )
+    assert report["windowed"]["estimated"] == 1.0
+
+
+def test_reliability_counts_by_how_sure_the_answers_were() -> None:
+    truth, told, p = stream(8, 200, 2)
+    recent, ever = scored([33], truth, told, p).reliability()
+    for found, part in ((recent, slice(-50, None)), (ever, slice(None))):
+        bins, right = (p[part] * 20).astype(int), (truth == told)[part]
+        assert found[0].tolist() == np.bincount(bins, minlength=20).tolist()
+        assert found[1] == pytest.approx(np.bincount(bins, p[part], minlength=20))
+        assert found[2].tolist() == np.bincount(bins, right, minlength=20).tolist()
+
+
+def test_each_class_has_the_scores_that_scikit_learn_gives_it() -> None:
+    truth, told, p = stream(9, 200, 5)
+    scores = scored([], truth, told, p)
+    found = scores.by_class()
+    last = slice(-50, None)
+    wanted = metrics.precision_recall_fscore_support(
+        truth[last], told[last], labels=range(5), zero_division=0
+    )
+    assert [one.code for one in found] == list(range(5))
+    mine = [[one.precision or 0, one.recall or 0, one.f1 or 0, one.support] for one in found]
+    assert pytest.approx(np.array(wanted)) == np.array(mine).T
+
+
+def test_only_the_most_frequent_classes_stand_by_themselves() -> None:
+    chance = np.random.default_rng(3)
+    truth = np.minimum(chance.geometric(0.05, 4_000) - 1, 49)
+    found = scored([], truth, truth, np.ones(4_000), window=4_000).by_class()
+    assert len(found) == MOST + 1
+    assert found[-1].code == OTHERS
+    counts = np.bincount(truth, minlength=50)
+    kept = [one.code for one in found[:-1]]
+    assert counts[kept].min() >= np.delete(counts, kept).max()
+    assert sum(one.support for one in found) == 4_000

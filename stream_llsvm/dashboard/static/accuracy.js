@@ -73,7 +73,7 @@ export function accuracyPanel(page) {
     say(byId("h-accuracy"), WORDS[task].head);
     say(panel.querySelector("header p"), WORDS[task].told);
     say(panel.querySelector(".none"), WORDS[task].none);
-    const none = !Object.keys(scores).length;
+    const none = !Object.keys(scores).length && page.frame?.estimated?.windowed === undefined;
     empty(panel, none);
     if (none) return;
     draw(page.frame.score_list, task);

@@ -1,6 +1,7 @@
 // The page: what is known of the run, and the panels that show it.
 
 import { accuracyPanel } from "page/accuracy.js";
+import { byClassPanel } from "page/by_class.js";
 import { comparedPanel } from "page/compared.js";
 import { confusionPanel } from "page/confusion.js";
 import { byId, mark, say, segments } from "page/dom.js";
@@ -16,6 +17,7 @@ import { intakePanel } from "page/intake.js";
 import { machinePanel } from "page/machine.js";
 import { clock } from "page/numbers.js";
 import { Points, rows } from "page/points.js";
+import { promisePanel } from "page/promise.js";
 import { speedPanel } from "page/speed.js";
 import { statusPanel } from "page/status.js";
 import { troublePanel } from "page/trouble.js";
@@ -104,7 +106,7 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [incidentsPanel, intakePanel, machinePanel],
+  operate: [incidentsPanel, intakePanel, promisePanel, byClassPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
 segments(byId("range"), "range", page.range, (range) => {

@@ -229,7 +229,7 @@ export function closeUp(lines, before) {
   const span = Math.max(high - low, CLOSEST);
   const wide = before[1] - before[0];
   if (low >= before[0] && high <= before[1] && wide < 2.2 * span) return before;
-  const step = STEPS.find((one) => span / one <= 8) ?? 0.2;
+  const step = STEPS.find((one) => span / one <= 10) ?? 0.2;
   const top = Math.min(1, Math.ceil((high + 0.1 * span) / step) * step);
   const foot = Math.floor((Math.min(low, top - span) - 0.1 * span) / step) * step;
   return [low >= 0 ? Math.max(0, foot) : foot, top + 0.002];
@@ -248,5 +248,5 @@ export function fromNothing(lines, others) {
 }
 
 const CLOSEST = 0.04; // what is nearer is noise
-const FARTHEST = 0.15; // what was further below long ago would press a fall of two points flat
+const FARTHEST = 0.2; // what was further below long ago would press a fall of two points flat
 const STEPS = [0.01, 0.02, 0.05, 0.1];

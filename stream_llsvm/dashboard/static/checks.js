@@ -119,6 +119,27 @@ function drifted(page) {
     todo: "The model learns on and mostly recovers by itself. Look what changed in the records or in how they are labelled." };
 }
 
+/** The answers promise another accuracy than they have. */
+function miscalibrated(page) {
+  const { scores, status, window: size } = page.frame;
+  const now = scores?.windowed ?? {};
+  const gap = now.overconfidence;
+  if (!(status.learned >= FEW) || !(Math.abs(gap) > FALLEN)) return null;
+  return { where: "model", kind: "warn", since: page.points.since("overconfidence", (n) => Math.sign(n) === Math.sign(gap) && Math.abs(n) > FALLEN),
+    what: `The model is too ${gap > 0 ? "sure" : "modest"}: of the last ${count(size)} labelled records it promised ${percent(now.accuracy + gap)} and had ${percent(now.accuracy)} right.`,
+    todo: "Take the estimated accuracy and thresholds on probabilities with that much care. It calibrates itself as labels come." };
+}
+
+/** The answers promise less than they did, before labels can tell. */
+function doubting(page) {
+  const { estimated, status } = page.frame;
+  if (!(status.predicted >= FEW) || !(estimated?.windowed < estimated?.cumulative - FALLEN)) return null;
+  const bound = estimated.cumulative - FALLEN;
+  return { where: "model", kind: "warn", since: page.points.since("estimated", (n) => n < bound),
+    what: `The model is less sure than it was: its last answers promise ${percent(estimated.windowed)}, all of them ${percent(estimated.cumulative)}.`,
+    todo: "The records may have changed: look at the fields. Labels will tell later whether the answers are worse." };
+}
+
 /** The model is no better than a rule that learns nothing, or worse than it was. */
 function inferior(page) {
   const { scores, score_list: list = [], status } = page.frame;
@@ -173,5 +194,5 @@ const upper = (text) => text[0].toUpperCase() + text.slice(1);
 /** All checks. What watches something new adds its own. */
 export const CHECKS = [
   failed, silent, recovering, waiting, lagging, rejecting, disordered,
-  unlabelled, unmatched, drifted, inferior, infinite, unsaved,
+  unlabelled, unmatched, drifted, doubting, miscalibrated, inferior, infinite, unsaved,
 ];

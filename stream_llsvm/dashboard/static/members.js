@@ -78,7 +78,7 @@ function ofSteps(page, member, i) {
   const raw = names.filter((name) => !name.endsWith(", averaged")).length;
   return names.map((name, j) => ({
     name, colour: () => classColour(j % raw), width: 1.75, dash: j < raw ? undefined : [5, 4],
-    column: page.points.steps.get(`${i} ${j}`) }));
+    column: page.points.parts.get(`step ${i} ${j}`) }));
 }
 
 function mixtureTable(mixture) {

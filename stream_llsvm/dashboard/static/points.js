@@ -3,6 +3,9 @@
 const MOST_COLUMNS = 64;
 const MOST_MEMBERS = 64;
 const MOST_STEPS = 12; // of a member
+const MOST_CLASSES = 24;
+/** What a point says of each class, in this order behind its number. */
+export const OF_CLASSES = ["precision", "recall", "f1", "support"];
 const DRAWN = 800; // points of a line
 const FRESH = 1000; // so many of the latest are never thinned
 
@@ -15,7 +18,7 @@ export class Points {
     this.make("time");
     this.make("records");
     this.members = [];
-    this.steps = new Map(); // by "member step", both as numbers
+    this.parts = new Map(); // of members and classes: by "step <member> <step>" or "recall <class>"
     this.gap = 0.25; // seconds between two of the older points
   }
 
@@ -43,12 +46,11 @@ export class Points {
     this.members.forEach((column, i) => {
       column[at] = weights[i] ?? NaN;
     });
-    for (const column of this.steps.values()) column[at] = NaN;
-    (point.steps ?? []).slice(0, MOST_MEMBERS).forEach((each, i) => each.slice(0, MOST_STEPS).forEach((weight, j) => {
-      const key = `${i} ${j}`;
-      if (!this.steps.has(key)) this.steps.set(key, new Float32Array(this.capacity).fill(NaN));
-      this.steps.get(key)[at] = weight ?? NaN;
-    }));
+    for (const column of this.parts.values()) column[at] = NaN;
+    for (const [key, value] of point.parts ?? partsOf(point)) {
+      if (!this.parts.has(key) && this.parts.size < MOST_PARTS) this.parts.set(key, new Float32Array(this.capacity).fill(NaN));
+      if (this.parts.has(key)) this.parts.get(key)[at] = value ?? NaN;
+    }
     return true;
   }
 
@@ -65,12 +67,10 @@ export class Points {
 
   /** One point, as it was added. */
   point(i) {
-    const point = { members: this.members.map((column) => column[i]), steps: [] };
-    for (const [key, column] of this.steps) {
-      const [member, step] = key.split(" ").map(Number);
-      (point.steps[member] ??= [])[step] = column[i];
-    }
-    point.steps = Array.from(point.steps, (each) => Array.from(each ?? []));
+    const point = {
+      members: this.members.map((column) => column[i]),
+      parts: [...this.parts].map(([key, column]) => [key, column[i]]),
+    };
     for (const [name, column] of this.columns) point[name] = column[i];
     return point;
   }
@@ -100,7 +100,7 @@ export class Points {
       this.gap *= 2;
       kept = spaced(times, fresh, this.gap);
     }
-    for (const column of [...this.columns.values(), ...this.members, ...this.steps.values()]) {
+    for (const column of [...this.columns.values(), ...this.members, ...this.parts.values()]) {
       kept.forEach((from, to) => {
         column[to] = column[from];
       });
@@ -139,6 +139,18 @@ export class Points {
     const column = typeof given === "string" ? this.columns.get(given) : given;
     return places.map((i) => (column && !Number.isNaN(column[i]) ? column[i] : null));
   }
+}
+
+const MOST_PARTS = MOST_MEMBERS * MOST_STEPS + MOST_CLASSES * OF_CLASSES.length;
+
+/** What a point says of the steps of members and of classes, each number under a name of its own. */
+function partsOf({ steps = [], by_class: classes = [] }) {
+  return [
+    ...(steps ?? []).slice(0, MOST_MEMBERS).flatMap((each, i) =>
+      each.slice(0, MOST_STEPS).map((weight, j) => [`step ${i} ${j}`, weight])),
+    ...(classes ?? []).slice(0, MOST_CLASSES).flatMap(([code, ...told]) =>
+      OF_CLASSES.map((name, j) => [`${name} ${code}`, told[j]])),
+  ];
 }
 
 /** The places of the first n times that are so far apart. */

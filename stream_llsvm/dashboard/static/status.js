@@ -1,7 +1,7 @@
 // The state of the run in a word, and the numbers one looks at first.
 
 import { byId, el, fill, mark, say, shown } from "page/dom.js";
-import { clock, compact, count, score, span, tail } from "page/numbers.js";
+import { clock, compact, count, percent, score, span, tail } from "page/numbers.js";
 
 const WORDS = {
   connecting: "Connecting", starting: "Starting", compiling: "Compiling kernels", running: "Running", waiting: "Waiting for records",
@@ -27,8 +27,9 @@ export function statusPanel(page) {
     mark(say(byId("source"), tail(source, 36)), "title", source);
     mark(say(byId("model"), status.model), "title", status.model);
     const { lead } = scoresOf(page.frame);
-    const value = page.frame.scores?.windowed?.[lead?.name];
-    const heading = value === undefined ? WORDS[state] : lead.percent ? score(lead, value) : `${lead.title} ${score(lead, value)}`;
+    const promised = estimateLeads(page.frame, lead);
+    const value = promised ?? page.frame.scores?.windowed?.[lead?.name];
+    const heading = value === undefined ? WORDS[state] : promised !== null ? `about ${percent(value)}` : lead.percent ? score(lead, value) : `${lead.title} ${score(lead, value)}`;
     const title = `${heading} \u00b7 ${source}`;
     if (document.title !== title) document.title = title;
     glance(page, status);
@@ -72,6 +73,13 @@ function scoresOf(frame) {
   return { lead: all.find(({ chart }) => chart === "view"), naive: all.filter(({ chart }) => chart === "baseline") };
 }
 
+/** The accuracy that the answers promise, where labels come late or not at all; else null. */
+function estimateLeads(frame, lead) {
+  const promised = frame.estimated?.windowed;
+  const measured = frame.scores?.windowed?.[lead?.name];
+  return promised !== undefined && (frame.labels || measured === undefined) ? promised : null;
+}
+
 /** Whether the main score is as it should be: a class for its colour, and what it is held against. */
 function judged({ lead, naive }, scores, status) {
   const now = scores?.windowed ?? {};
@@ -95,8 +103,9 @@ function glance(page, status) {
   const behind = status.lag ?? null;
   const kept = status.checkpoint;
   const reasons = Object.entries(status.reasons ?? {});
+  const promised = estimateLeads(page.frame, lead);
   const facts = [
-    [lead.title[0].toUpperCase() + lead.title.slice(1), score(lead, value), value === null ? "no label yet" : `last ${count(size)}; ${compared}`, `lead ${good}`],
+    ...(promised !== null ? [["Estimated accuracy", percent(promised), `what the last ${count(size)} answers promise; ${value === null ? "no label yet" : `measured ${score(lead, value)}, ${compared}`}`, `lead ${good}`]] : [[lead.title[0].toUpperCase() + lead.title.slice(1), score(lead, value), value === null ? "no label yet" : `last ${count(size)}; ${compared}`, `lead ${good}`]]),
     ["Records", count(status.records), `${count(status.learned)} learned`],
     ["Rate", `${compact(status.rate)}/s`, "records per second"],
     ...(behind === null ? [] : [["Lag", count(behind), "records behind"]]),
