@@ -12,6 +12,7 @@ from stream_llsvm.cluster.host import Host
 from stream_llsvm.cluster.rounds import about
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.members.base import Member
 
@@ -43,8 +44,20 @@ def check_workers(workers: int | str, *, force: bool = False) -> int:
     return workers
 
 
-def check_model(model: Any, workers: int) -> None:
-    """Raise ValueError if so many learners cannot learn this model."""
+def check_model(model: Any, workers: int, folder: Path | None) -> None:
+    """Raise ValueError if so many learners cannot learn this model, kept in this folder."""
+    if isinstance(model, KeyedClassifier):
+        if folder is None:
+            raise ValueError(
+                "learners keep what they know of keys in files: give checkpoints, a folder that "
+                "all of them see"
+            )
+        if model.max_keys is not None:
+            raise ValueError(
+                "max_keys is for one learner: several keep all keys, so leave it out, or learn in "
+                "one process, without workers"
+            )
+        model = model.model
     kind = type(model).__name__
     if not isinstance(model, LocalClassifier | NumberLearner):
         raise ValueError(

@@ -12,7 +12,11 @@ from stream_llsvm.cluster.checks import check_learners
 from stream_llsvm.cluster.host import Host
 from stream_llsvm.cluster.plan import Slice, weights
 from stream_llsvm.cluster.rounds import Done, Lesson, model_bytes, model_of
+from stream_llsvm.cluster.shards import Files, Shard, merged
+from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.merge import MergeWarning
+
+NO_FILES = Files()
 
 
 class Outcome(NamedTuple):
@@ -30,6 +34,8 @@ class Outcome(NamedTuple):
         How many learners were replaced meanwhile.
     seconds
         How long each part took: ``learn`` until the slowest had learned, ``merge``.
+    files
+        Of a model for each key, the files that hold the keys.
 
     """
 
@@ -38,6 +44,7 @@ class Outcome(NamedTuple):
     fallbacks: list[str]
     restarts: int
     seconds: dict[str, float]
+    files: Files = NO_FILES
 
 
 class Coordinator:
@@ -70,37 +77,64 @@ class Coordinator:
         self.host.close()
         self._checked = 0
 
-    def round(self, epoch: int, model: Any, slices: Sequence[Slice]) -> Outcome:
-        """Return what came of a round; the model that it begins with stays as it is."""
+    def round(
+        self, epoch: int, model: Any, slices: Sequence[Slice], files: Files = NO_FILES
+    ) -> Outcome:
+        """Return what came of a round; the model that it begins with stays as it is.
+
+        Learners of one model get a slice each. Of a model for each key all get the same stretch,
+        and learn the records of their keys.
+        """
         begin = time.perf_counter()
         ranks = range(len(slices))
         self.start(len(slices))
         before = sum(map(self.host.restarted, ranks))
         data = self.host.share(model_bytes(model))
+        lessons = [Lesson(epoch, (part,)) for part in slices]
+        if isinstance(model, KeyedClassifier):
+            lessons = self._by_key(epoch, slices, files)
         answers = [
-            self.host.call(rank, "learn", data, Lesson(epoch, (part,)))
-            for rank, part in enumerate(slices)
+            self.host.call(rank, "learn", data, lesson) for rank, lesson in enumerate(lessons)
         ]
         done: list[Done] = [answer.result() for answer in answers]
         learn = time.perf_counter() - begin
-        merged, fallbacks = self._merged(model, [one.model for one in done])
+        model, fallbacks = self._merged(model, [one.model for one in done])
         return Outcome(
-            merged,
+            model,
             done,
             fallbacks,
             sum(map(self.host.restarted, ranks)) - before,
             {"learn": learn, "merge": time.perf_counter() - begin - learn},
+            files.after([one.written for one in done if one.written], whole=files.whole),
         )
+
+    def _by_key(self, epoch: int, slices: Sequence[Slice], files: Files) -> list[Lesson]:
+        """Return the lessons of learners who share the keys of one stretch."""
+        assert self.folder is not None
+        stretch, of = Slice(slices[0].begin, slices[-1].end), len(slices)
+        folder = str(self.folder.resolve())
+        return [
+            Lesson(epoch, (stretch,), Shard(folder, files.names, rank, of, files.whole))
+            for rank in range(of)
+        ]
 
     def _merged(self, model: Any, learned: Sequence[bytes]) -> tuple[Any, list[str]]:
         """Return one model of all that have learned, and the members that had no mean."""
         first, *others = map(model_of, learned)
         if not others:
             return first, []
+        if isinstance(model, KeyedClassifier):
+            globals_of = [one.model for one in (first, *others)]
+            inner, fallbacks = self._one_of(model.model, globals_of, 1.0)
+            return merged(model, [first, *others], inner), fallbacks
+        return self._one_of(model, [first, *others], self.newest)
+
+    def _one_of(self, model: Any, models: Sequence[Any], newest: float) -> tuple[Any, list[str]]:
+        first, *others = models
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MergeWarning)  # it is counted, and shown
-            merged = first.merge(others, weights(len(learned), self.newest), since=model)
+            one = first.merge(others, weights(len(models), newest), since=model)
         # Models that were read from bytes have forgotten what merges before them took.
         before = model.merge_fallbacks
-        taken = {name: n - before.get(name, 0) for name, n in merged.merge_fallbacks.items()}
-        return merged, [name for name, n in taken.items() if n > 0]
+        taken = {name: n - before.get(name, 0) for name, n in one.merge_fallbacks.items()}
+        return one, [name for name, n in taken.items() if n > 0]

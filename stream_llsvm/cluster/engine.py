@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping, Sequence, Set
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from river import base
 
@@ -14,7 +14,8 @@ from stream_llsvm.cluster.coordinator import Coordinator, Outcome
 from stream_llsvm.cluster.host import Host, InlineHost
 from stream_llsvm.cluster.manifest import COUNTS, begin_round, continued, end_rounds, write
 from stream_llsvm.cluster.plan import Load, Plan, slices
-from stream_llsvm.cluster.rounds import Done, Setup, Worker, refusal, sliced
+from stream_llsvm.cluster.rounds import Done, Setup, Worker, in_order, refusal, sliced
+from stream_llsvm.cluster.shards import Files, remove_unneeded, whole
 from stream_llsvm.connectors.base import Described, Position, Sliced
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers
@@ -28,6 +29,7 @@ from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
 from stream_llsvm.learners.committee import CommitteeClassifier
+from stream_llsvm.learners.keyed import KeyedClassifier
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -35,6 +37,13 @@ if TYPE_CHECKING:
 
 _PAUSE = 0.1  # seconds between two looks whether more has come
 _SECONDS = ("read", "learn", "carry", "cpu")
+
+
+class Named(NamedTuple):
+    """What a manifest names: how many rounds are in it, and the files of keys."""
+
+    epoch: int
+    files: Set[str]
 
 
 class ClusterEngine:
@@ -116,9 +125,12 @@ class ClusterEngine:
         force: bool = False,
         host: Host | None = None,
     ) -> None:
-        most = check_workers(workers, force=force)
         self.model: Any = CommitteeClassifier() if model is None else model
-        check_model(self.model, most)
+        by_key = isinstance(self.model, KeyedClassifier)
+        most = check_workers(workers, force=force or by_key)
+        folder = None if checkpoints is None else checkpoints.folder
+        check_model(self.model, most, folder)
+        self.files = Files()
         self.source, description = _described(source)
         self.plan = Plan(most, slice, grows=workers == "auto")
         self.progress = Progress(window, detector_of(detector), task_of(self.model))
@@ -134,10 +146,11 @@ class ClusterEngine:
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
         self.fallbacks: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
+        # By manifests that are being written, and by those that are.
+        self._named, self._needed = dict[int, Named](), list[Named]()
         self._stop = threading.Event()
         setup = Setup(description, None if numbers is None else dict(numbers))
         self.host = host or _host(cluster, setup, most)
-        folder = None if checkpoints is None else checkpoints.folder
         self._coordinator = Coordinator(self.host, newest, folder)
         self._saver: Saver | None = None
         if checkpoints is not None:
@@ -214,10 +227,13 @@ class ClusterEngine:
                 watcher.on_turn(cast("Engine", self))
             if self._saver is not None:
                 self._saver.turn()
+                self._remove_unneeded()
         if self._saver is not None and self.checkpoints is not None:
             self._saver.finish()
             if self._saver.lost is None:
                 end_rounds(self.checkpoints.folder)
+            if isinstance(self.model, KeyedClassifier):
+                self.model = whole(self.model, self.checkpoints.folder, self.files)
         self._stop.clear()
 
     def stop(self) -> None:
@@ -240,7 +256,7 @@ class ClusterEngine:
         if self.checkpoints is not None:
             self.checkpoints.check()
             begin_round(self.checkpoints.folder, self.epoch)
-        self._take(self._coordinator.round(self.epoch, self.model, parts))
+        self._take(self._coordinator.round(self.epoch, self.model, parts, self.files))
         self.position = parts[-1].end
         self.epoch += 1
         self.counts["rounds"] += 1
@@ -252,7 +268,7 @@ class ClusterEngine:
 
     def _take(self, outcome: Outcome) -> None:
         """Take over what came of a round."""
-        self.model = outcome.model
+        self.model, self.files = outcome.model, outcome.files
         self.fallbacks.update(outcome.fallbacks)
         self.counts["restarts"] += outcome.restarts
         self.counts["repeated"] += outcome.restarts > 0
@@ -261,21 +277,37 @@ class ClusterEngine:
             for name in _SECONDS
         }
         self.seconds = {**outcome.seconds, **of_learners}
-        for done in outcome.done:
-            self._score(done)
+        self._score(outcome.done)
 
-    def _score(self, done: Done) -> None:
-        """Score what a learner answered, and count what it could not use."""
+    def _score(self, done: Sequence[Done]) -> None:
+        """Score what learners answered, and count what they could not use."""
         progress = self.progress
-        for one in done.answered:
+        for one in in_order(done):
             if one.taken:
                 progress.score(one.labels, one.answers, one.weights)
                 progress.foretold(one.answers)
                 progress.counts["predicted"] += one.taken - len(one.answers.refused)
             progress.counts["records"] += one.records
-        self.rejects.add(done.rejects)
-        for each in done.disorder:
-            self.order.take(each)
+        for each in done:
+            self.rejects.add(each.rejects)
+            for disorder in each.disorder:
+                self.order.take(disorder)
+
+    def _remove_unneeded(self) -> None:
+        """Remove files of keys that none of the manifests which are kept needs."""
+        kept = self.checkpoints
+        if kept is None or not isinstance(self.model, KeyedClassifier):
+            return
+        if kept.number not in self._named:  # it is written, or being written
+            self._named[kept.number] = Named(self.epoch, set(self.files.names))
+        newest = None if kept.newest is None else self._named.pop(kept.newest.number, None)
+        if newest is None:
+            return
+        self._needed.append(newest)
+        if len(self._needed) > kept.keep:
+            del self._needed[: -kept.keep]
+            needed = set[str]().union(*(one.files for one in self._needed))
+            remove_unneeded(kept.folder, needed, self._needed[0].epoch)
 
     def flush(self) -> None:
         """Return when all that was written is where it will survive: there is no sink."""
@@ -292,6 +324,7 @@ class ClusterEngine:
             "learners": self.learners,
             "backlog": self.backlog,
             "fallbacks": dict(self.fallbacks),
+            "keys": self.files.keys,
             "seconds": dict(self.seconds),
         }
         lost = None if self.lost is None else self.lost._asdict()

@@ -11,19 +11,22 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.cluster.plan import Load
+from stream_llsvm.cluster.shards import Files, first_file, sent_payload
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
 from stream_llsvm.engine.resume import Contents, EngineError, contents_of
 from stream_llsvm.engine.validation import MOST, count, counter, part, require
-from stream_llsvm.learners.pipeline import payload_of
+from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.model.file import ModelFileError
 
 if TYPE_CHECKING:
     from stream_llsvm.cluster.engine import ClusterEngine
 
 _BEGUN = "rounds-begun"
+_SHARDED = "KeyedShards"
 #: What is counted of rounds, over all processes of a run.
 COUNTS = ("rounds", "repeated", "restarts")
 
@@ -43,14 +46,17 @@ class Manifest(NamedTuple):
         See `COUNTS`.
     fallbacks
         How often a merge took a member of the newest learner, by the member.
+    files
+        Of a model for each key, the files that hold the keys.
 
     """
 
     run: Contents
     epoch: int = 0
     load: Load = Load()
-    counts: Mapping[str, int] = dict.fromkeys(COUNTS, 0)
-    fallbacks: Mapping[str, int] = {}
+    counts: Mapping[str, int] = MappingProxyType(dict.fromkeys(COUNTS, 0))
+    fallbacks: Mapping[str, int] = MappingProxyType({})
+    files: Files = Files()
 
 
 def write(engine: ClusterEngine, checkpoints: Checkpoints, *, wait: bool = False) -> int | None:
@@ -65,7 +71,7 @@ def saved(engine: ClusterEngine) -> dict[str, Any]:
     """Return what a manifest holds; nothing in it changes while the run goes on."""
     return {
         "time": time.time(),
-        "model": payload_of(engine.model),
+        "model": _kept(engine.model),
         "key_files": None,
         "position": engine.position,
         "progress": engine.progress.payload(),
@@ -81,12 +87,26 @@ def saved(engine: ClusterEngine) -> dict[str, Any]:
             "load": list(engine.load),
             "counts": dict(engine.counts),
             "fallbacks": dict(engine.fallbacks),
+            "files": {**engine.files._asdict(), "names": list(engine.files.names)},
         },
     }
 
 
+def _kept(model: Any) -> dict[str, Any]:
+    """Return the part of a manifest that is the model.
+
+    One for each key lies in other files: it is put so that an engine, which knows nothing of them,
+    does not take it for one without keys.
+    """
+    payload = sent_payload(model)
+    return {"class": _SHARDED, "model": payload} if isinstance(model, KeyedClassifier) else payload
+
+
 def manifest_of(payload: Mapping[str, Any]) -> Manifest:
     """Return what a file's payload holds; ModelFileError if it is none, or does not fit."""
+    model = payload.get("model")
+    if isinstance(model, dict) and model.get("class") == _SHARDED:
+        payload = {**payload, "model": part(model, "model", dict)}
     run = contents_of(payload)
     if "cluster" not in payload:  # of a single engine
         if run.waiting is not None:
@@ -97,7 +117,12 @@ def manifest_of(payload: Mapping[str, Any]) -> Manifest:
     require(len(load) == 2 and all(type(n) is int and n >= 0 for n in load), "load")
     counts = counter(own, "counts", COUNTS)
     require(len(counts) == len(COUNTS), "counts")
-    return Manifest(run, count(own, "epoch"), Load(*load), counts, counter(own, "fallbacks"))
+    files = part(own, "files", dict)
+    names = part(files, "names", list)
+    require(all(type(name) is str for name in names), "files")
+    of_keys = Files(tuple(names), count(files, "rows"), count(files, "keys"))
+    epoch, fallbacks = count(own, "epoch"), counter(own, "fallbacks")
+    return Manifest(run, epoch, Load(*load), counts, fallbacks, of_keys)
 
 
 def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
@@ -105,6 +130,7 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     found: Found | None = next(checkpoints.newest_first(manifest_of), None)
     if found is None:
         try:
+            _begin_keys(engine, checkpoints)
             write(engine, checkpoints, wait=True)
         except OSError as error:
             checkpoints.failed.clear()
@@ -125,6 +151,8 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     engine.epoch, engine.load = manifest.epoch, manifest.load
     engine.counts.update(manifest.counts)
     engine.fallbacks.update(manifest.fallbacks)
+    engine.files = manifest.files
+    _begin_keys(engine, checkpoints)
     engine.columns = run.columns if engine.columns is None else engine.columns
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime
@@ -154,11 +182,20 @@ def end_rounds(folder: Path) -> None:
     (folder / _BEGUN).unlink(missing_ok=True)
 
 
+def _begin_keys(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
+    """Let a model that knows keys already have them in a file."""
+    if isinstance(engine.model, KeyedClassifier) and not engine.files.names:
+        engine.files = first_file(engine.model, checkpoints.folder)
+
+
 def _check_same(engine: ClusterEngine, run: Contents, checkpoints: Checkpoints) -> None:
     """Raise EngineError if the folder holds a run of another model or label."""
+    keys = [getattr(model, "key", None) for model in (run.model, engine.model)]
     if type(run.model) is not type(engine.model):
         kept, wanted = type(run.model).__name__, type(engine.model).__name__
         differ = f"of a {kept}, not a {wanted}"
+    elif keys[0] != keys[1]:
+        differ = f"with the key {keys[0]!r}, not {keys[1]!r}"
     elif (
         engine.columns is not None
         and run.columns is not None

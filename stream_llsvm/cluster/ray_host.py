@@ -7,6 +7,7 @@ belongs to the coordinator, and all that counts is in the manifest.
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import shutil
@@ -14,6 +15,8 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import Future
+from functools import cache
+from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -55,7 +58,6 @@ class RayHost:
         self._alone = self._own or joins_here
         if not self._own:
             check_address(address)
-        self._secret: Path | None = None
         self._before: dict[str, str | None] = {}
         self._ray: Any = None
         self._kept_setup: Any = None
@@ -132,19 +134,13 @@ class RayHost:
 
     def _hide(self) -> None:
         """Let Ray ask everybody for a token that only this user can read."""
-        told = {} if any(name in os.environ for name in _TOKENS) else self._new_token()
+        known = any(name in os.environ for name in _TOKENS)
+        told = {} if known else {_TOKENS[1]: str(token_file())}
         for name, value in (told | {_MODE: "token", _ALONE: "0"}).items():
-            if name == _MODE and "ray" in sys.modules and name not in os.environ:
+            if name == _MODE and "ray" in sys.modules and not _asks_for_tokens():
                 continue  # it has looked already, and turns tokens on by itself
             self._before[name] = os.environ.get(name)
             os.environ[name] = value
-
-    def _new_token(self) -> dict[str, str]:
-        self._secret = Path(tempfile.mkdtemp(prefix="stream-llsvm-"))  # for nobody else to read
-        path = self._secret / "token"
-        with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(secrets.token_hex(32))
-        return {_TOKENS[1]: str(path)}
 
     def _show(self) -> None:
         """Leave the variables as they were; Ray and its processes have read them."""
@@ -196,9 +192,26 @@ class RayHost:
             self._ray.shutdown()
         self._ray = self._kept_setup = None
         self._begins = False
-        if self._secret is not None:
-            shutil.rmtree(self._secret, ignore_errors=True)
-            self._secret = None
+
+
+@cache
+def token_file() -> Path:
+    """Return a file with a token that only this user can read; it goes with this process.
+
+    There is one for all clusters of a process, since Ray remembers the first.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="stream-llsvm-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "token"
+    with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(secrets.token_hex(32))
+    return path
+
+
+def _asks_for_tokens() -> bool:
+    """Whether Ray, which is imported, asks for tokens already."""
+    raylet: Any = import_module("ray._raylet")
+    return bool(raylet.get_authentication_mode() == raylet.AuthenticationMode.TOKEN)
 
 
 class Actor:

@@ -10,7 +10,8 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,14 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.cluster.plan import Slice
+from stream_llsvm.cluster.shards import Shard, ShardKeeper, Written, sent_payload, shard_of
 from stream_llsvm.connectors.base import Batch, Disorder, Sliced, SourceError
 from stream_llsvm.connectors.description import opened
+from stream_llsvm.connectors.rows import chosen
 from stream_llsvm.connectors.values import Values
+from stream_llsvm.engine.keys import parted, sound
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.rejects import Rejects
 from stream_llsvm.kernels.inside_numba import processor
 from stream_llsvm.learners.load import from_payload
-from stream_llsvm.learners.pipeline import payload_of
 from stream_llsvm.model.packing import pack, unpack
 from stream_llsvm.version import __version__
 
@@ -58,17 +61,26 @@ class Lesson(NamedTuple):
         Which round it is.
     slices
         What is learned, in order.
+    shard
+        Of a model for each key: only the records of these keys are learned.
 
     """
 
     epoch: int
     slices: tuple[Slice, ...]
+    shard: Shard | None = None
 
 
 class Answered(NamedTuple):
-    """A batch's labels, the answers to it, and its weights; how many it has, and with the rejected.
+    """What scores are made of: a batch's labels, the answers to it, and its weights.
 
-    That is what scores are made of.
+    Attributes
+    ----------
+    taken, records
+        How many records there are, and how many with the rejected.
+    at
+        Which records of the lesson's slices they are, if others learn the rest of them.
+
     """
 
     labels: Sequence[Any]
@@ -76,6 +88,7 @@ class Answered(NamedTuple):
     weights: NDArray[np.float64] | None
     taken: int
     records: int
+    at: NDArray[np.int64] | None = None
 
 
 class Done(NamedTuple):
@@ -98,6 +111,8 @@ class Done(NamedTuple):
         ``cpu`` of the thread that learned.
     process
         Which process did it.
+    written
+        The file with what was learned of keys, if any.
 
     """
 
@@ -108,11 +123,12 @@ class Done(NamedTuple):
     disorder: list[Disorder]
     seconds: dict[str, float]
     process: str
+    written: Written | None = None
 
 
 def model_bytes(model: Any) -> bytes:
-    """Return a model as bytes: the same for models that are the same."""
-    return pack(payload_of(model))
+    """Return a model as bytes, the same for models that are the same; without what keys know."""
+    return pack(sent_payload(model))
 
 
 def model_of(data: bytes) -> Any:
@@ -149,6 +165,7 @@ class Worker:
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
         self._source: Sliced | None = None
+        self._keeper = ShardKeeper()
 
     @property
     def source(self) -> Sliced:
@@ -159,7 +176,7 @@ class Worker:
 
     def learn(self, model: bytes, lesson: Lesson) -> Done:
         """Let a model learn the slices of a lesson."""
-        return learned(model, lesson, self.source, self._setup.numbers)
+        return learned(model, lesson, self.source, self._setup.numbers, self._keeper)
 
     def about(self) -> dict[str, Any]:
         """Return what has to be the same in all processes of a cluster."""
@@ -197,7 +214,11 @@ def refusal(name: str) -> str:
 
 
 def learned(
-    model: bytes, lesson: Lesson, source: Sliced, numbers: Mapping[str, Any] | None = None
+    model: bytes,
+    lesson: Lesson,
+    source: Sliced,
+    numbers: Mapping[str, Any] | None = None,
+    keeper: ShardKeeper | None = None,
 ) -> Done:
     """Return a model after it has answered and learned all records of a lesson.
 
@@ -211,13 +232,20 @@ def learned(
         Where it is.
     numbers
         How a label that is text is read as a number, by `Values`' options.
+    keeper
+        What knows the keys of the lesson's shard.
 
     """
     begin, worked = time.perf_counter(), time.thread_time()
     seconds = {"read": 0.0, "learn": 0.0, "carry": 0.0}
     learner = Learner(model_of(model), values=None if numbers is None else Values(**numbers))
+    shard, keeper = lesson.shard, keeper or ShardKeeper()
+    if shard is not None:
+        keeper.bring(learner.model, shard, lesson.epoch)
+    since = 0 if shard is None else learner.model._bank.taught
     seconds["carry"] += time.perf_counter() - begin
     rejects, answered, disorder = Rejects(None, _ALL), list[Answered](), list[Disorder]()
+    first = 0
     for part in lesson.slices:
         batches = source.between(*part)
         while True:
@@ -227,27 +255,75 @@ def learned(
             if batch is None:
                 break
             begin = time.perf_counter()
-            answered.append(_answered(learner, batch, rejects))
+            batch, at = learner.readable(batch), None
+            if shard is not None:
+                n = len(batch)
+                batch, own = belonging(batch, learner.key, shard)
+                at, first = own + first, first + n
+            answered.append(_answered(learner, batch, at, rejects))
             seconds["learn"] += time.perf_counter() - begin
             if batch.disorder is not None:
                 disorder.append(batch.disorder)
-    begin = time.perf_counter()
+    begin, written = time.perf_counter(), None
+    if shard is not None:
+        written = keeper.keep(learner.model, shard, lesson.epoch, since)
     data = model_bytes(learner.model)
     seconds["carry"] += time.perf_counter() - begin
     seconds["cpu"] = time.thread_time() - worked
-    return Done(lesson.epoch, data, answered, rejects, disorder, seconds, process_name())
+    return Done(lesson.epoch, data, answered, rejects, disorder, seconds, process_name(), written)
 
 
-def _answered(learner: Learner, batch: Batch, rejects: Rejects) -> Answered:
-    """Let the learner answer and learn a batch."""
-    batch = learner.readable(batch)
+def _answered(
+    learner: Learner, batch: Batch, at: NDArray[np.int64] | None, rejects: Rejects
+) -> Answered:
+    """Let the learner answer and learn a batch that it can read."""
     rejects.take(batch.rejected, batch.bad_fields)
     rejects.deletes += batch.deletes
     records = len(batch) + len(batch.rejected)
     if len(batch) == 0:
-        return Answered([], Answers([], None, None, {}), None, 0, records)
+        return Answered([], Answers([], None, None, {}), None, 0, records, at)
     answers = learner.take(batch)
     rejects.refused(batch.places, answers.refused)
     labels = batch.labels if answers.given is None else answers.given
     scored = answers._replace(sure=None)  # which no score needs
-    return Answered(labels, scored, batch.weights, len(batch), records)
+    return Answered(labels, scored, batch.weights, len(batch), records, at)
+
+
+def belonging(batch: Batch, key: Hashable, shard: Shard) -> tuple[Batch, NDArray[np.int64]]:
+    """Return the records of a shard's keys, and which ones these are.
+
+    What lies between records, such as the rejected, belongs to the first learner.
+    """
+    keys = sound(parted(batch, key)[0])
+    mine = [i for i, own in enumerate(keys) if shard_of(own, shard.of) == shard.rank]
+    at = np.array(mine, dtype=np.int64)
+    some = batch if len(mine) == len(batch) else chosen(batch, at)
+    if shard.rank > 0:
+        return replace(some, rejected=[], bad_fields=[], deletes=0, disorder=None), at
+    between = {name: getattr(batch, name) for name in ("rejected", "bad_fields", "deletes")}
+    return replace(some, disorder=batch.disorder, **between), at
+
+
+def in_order(done: Sequence[Done]) -> list[Answered]:
+    """Return the answers of a round in the order of its records."""
+    parts = [one for each in done for one in each.answered]
+    if any(one.at is None for one in parts) or len(done) == 1:
+        return parts
+    taken = [one for one in parts if one.at is not None and one.taken]
+    records = sum(one.records for one in parts)
+    if not taken:
+        return [Answered([], Answers([], None, None, {}), None, 0, records)]
+    order = np.argsort(np.concatenate([one.at for one in taken if one.at is not None]))
+    labels = [label for one in taken for label in one.labels]
+    told = [label for one in taken for label in one.answers.labels]
+    truth = np.concatenate([one.answers.truth for one in taken if one.answers.truth is not None])
+    weights = None
+    if any(one.weights is not None for one in taken):
+        each = [np.ones(one.taken) if one.weights is None else one.weights for one in taken]
+        weights = np.concatenate(each)[order]
+    places, refused, offset = np.argsort(order), dict[int, str](), 0
+    for one in taken:
+        refused |= {int(places[offset + i]): why for i, why in one.answers.refused.items()}
+        offset += one.taken
+    answers = Answers([told[i] for i in order], None, truth[order], refused)
+    return [Answered([labels[i] for i in order], answers, weights, len(order), records)]

@@ -283,6 +283,14 @@ class Bank:
         scaled: NDArray[np.float64] = z[0].astype(np.float64)
         return scaled
 
+    def hold(
+        self, keys: Sequence[Key], matrix: NDArray[np.float32], facts: NDArray[np.int64]
+    ) -> None:
+        """Know these keys, and what is known of them, instead of those that were known."""
+        self.keys, self.matrix, self.facts = list(keys), matrix, facts
+        self.places = {key: place for place, key in enumerate(keys)}
+        self._free = []
+
     def head(self) -> dict[str, Any]:
         """Return what a file holds beside the rows of keys; nothing in it changes any more."""
         return {

@@ -187,7 +187,7 @@ def test_auto_takes_one_where_the_backlog_only_shrinks() -> None:
         ({"workers": 0}, "workers is a number from 1 up"),
         ({"workers": 17}, "17 learners of one model: .*; take fewer, or say force"),
         ({"model": CommitteeClassifier(members=("local", "prior"))}, "'local.*' cannot be merged"),
-        ({"cluster": "moon"}, 'cluster is "local"'),
+        ({"cluster": "moon"}, 'cluster is "auto", "local"'),
     ],
 )
 def test_refusals(options: dict[str, Any], why: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from stream_llsvm.cluster.ray_host import RayHost
+from stream_llsvm.cluster.ray_host import RayHost, token_file
 from stream_llsvm.cluster.rounds import Setup
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.model.file import ModelFileError
@@ -43,8 +43,7 @@ class Cluster:
         self.host = RayHost(Setup({}), "auto", 2)
         self.host.start(0)
         self.address: str = ray.get_runtime_context().gcs_address
-        assert self.host._secret is not None
-        self.token = self.host._secret / "token"
+        self.token = token_file()
 
     def joining(self) -> dict[str, str]:
         return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(self.token)}
