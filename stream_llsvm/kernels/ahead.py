@@ -4,6 +4,7 @@ Numba compiles one function at a time, in whatever thread. Where several kernels
 second process compiles some of them: one takes the heaviest that is left whenever it is done with
 the last, the other likewise. What the second one compiled is loaded from where kernels are kept. It
 runs a module of ours and never the user's program, and it ends with the process that started it.
+Programs that are started at the same moment take turns (``turn.py``).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -22,35 +23,47 @@ from typing import Any
 from stream_llsvm.kernels.cache import PACKAGE, is_ready
 from stream_llsvm.kernels.dispatch import SIGNATURE
 from stream_llsvm.kernels.folders import places
+from stream_llsvm.kernels.turn import turn
 
 #: How many processes compile kernels: 1, or 2 as usual.
 COMPILERS = "STREAM_LLSVM_COMPILERS"
 
 #: A kernel and what it takes: a signature, or a tuple of types where Python calls it.
 Wanted = tuple[Any, Any]
+#: What is told how many kernels there are by now, and how many there shall be.
+Progress = Callable[[int, int], object]
 
-_one_at_a_time = threading.Lock()
 
-
-def compile_ahead(wanted: Sequence[Wanted]) -> None:
+def compile_ahead(wanted: Sequence[Wanted], progress: Progress = lambda done, of: None) -> None:
     """Compile or load these kernels; what is there already costs next to nothing."""
     missing = {kernel: takes for kernel, takes in wanted if not kernel.signatures}
-    if not missing:
-        return
-    with few_collections():
-        to_compile = [kernel for kernel in missing if not is_ready(kernel)]
-        shared = [k for k in to_compile if missing[k] is SIGNATURE and _name(k) is not None]
-        if len(to_compile) > 1 and shared and _may_help() and _one_at_a_time.acquire(False):
-            try:
-                own = {k: takes for k, takes in missing.items() if k not in shared}
-                _compile_in_two(own, sorted(shared, key=_weight, reverse=True))
-            finally:
-                _one_at_a_time.release()
-        for kernel, takes in missing.items():
-            kernel.compile(takes)
+    to_compile = [kernel for kernel in missing if not is_ready(kernel)]
+
+    def tell() -> None:
+        progress(sum(map(is_ready, to_compile)), len(to_compile))
+
+    if to_compile:
+        with turn(meanwhile=tell), few_collections():
+            # Whoever was waited for has compiled some of them.
+            _compile({k: missing[k] for k in to_compile if not is_ready(k)}, tell)
+    for kernel, takes in missing.items():
+        kernel.compile(takes)
+    if to_compile:
+        tell()
 
 
-def _compile_in_two(own: dict[Any, Any], shared: list[Any]) -> None:
+def _compile(wanted: dict[Any, Any], tell: Callable[[], None]) -> None:
+    """Compile kernels: in two processes, if that can be and pays."""
+    shared = [k for k, takes in wanted.items() if takes is SIGNATURE and _name(k) is not None]
+    if len(wanted) > 1 and shared and _may_help():
+        own = {k: takes for k, takes in wanted.items() if k not in shared}
+        _compile_in_two(own, sorted(shared, key=_weight, reverse=True), tell)
+    for kernel, takes in wanted.items():
+        kernel.compile(takes)
+        tell()
+
+
+def _compile_in_two(own: dict[Any, Any], shared: list[Any], tell: Callable[[], None]) -> None:
     """Compile what is our own and what is shared with a second process; return when both have."""
     todo = deque(shared)
     try:
@@ -60,9 +73,11 @@ def _compile_in_two(own: dict[Any, Any], shared: list[Any]) -> None:
     try:
         for kernel, takes in own.items():
             kernel.compile(takes)
+            tell()
         with suppress(IndexError):  # the last one is taken
             while True:
                 todo.popleft().compile(SIGNATURE)
+                tell()
         helper.join()
     finally:
         helper.end()

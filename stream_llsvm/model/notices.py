@@ -33,6 +33,22 @@ def announce(*kernels: Any) -> None:
         one()
 
 
+def show_progress(done: int, of: int) -> None:
+    """Show on a terminal how many kernels are compiled; elsewhere one line has to do.
+
+    Parameters
+    ----------
+    done
+        How many there are by now.
+    of
+        How many were lacking.
+
+    """
+    if sys.stderr.isatty():
+        text = f"\rstream_llsvm: {done} of {of} kernels compiled"
+        print(text, end="\n" if done == of else "", file=sys.stderr, flush=True)
+
+
 def _notice(where: Places) -> str:
     often = "once on this machine" if where.written else "as every process will"
     lines = [f"stream_llsvm: compiling kernels, {often}"]

@@ -28,7 +28,7 @@ from stream_llsvm.members.base import Member, Shape
 from stream_llsvm.members.pooling import AS_THEY_ARE, Units
 from stream_llsvm.model.foretold import Foretold, put_waiting, waiting_of
 from stream_llsvm.model.layout import BYTES, WORD, Place, laid_out, zeros_on_lines
-from stream_llsvm.model.notices import announce
+from stream_llsvm.model.notices import announce, show_progress
 from stream_llsvm.model.reserve import Reserve
 from stream_llsvm.model.rows import Rows
 from stream_llsvm.model.scheduler import run_on_threads
@@ -370,7 +370,8 @@ class ModelState:
         )
         members = [one for row in addressed for one in row if one is not None]
         announce(self._entry, *members)
-        compile_ahead([(self._entry, self._takes), *((one, SIGNATURE) for one in members)])
+        wanted = [(self._entry, self._takes), *((one, SIGNATURE) for one in members)]
+        compile_ahead(wanted, show_progress)
         # Those of this process.
         self.plan[1:, at.MEMBER_ROW.kind] = [number_of(kind) for kind in kinds]
         self.views(0)["addresses"][:] = [[address_of(one) for one in row] for row in addressed]

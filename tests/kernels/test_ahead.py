@@ -177,6 +177,6 @@ def test_a_process_that_cannot_be_started_is_done_without(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(ahead, "Helper", refused)
     todo: list[Any] = [prior]
-    ahead._compile_in_two({}, todo)
+    ahead._compile_in_two({}, todo, lambda: None)
     compile_ahead([(prior, SIGNATURE)])
     assert prior.signatures
