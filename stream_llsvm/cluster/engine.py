@@ -286,6 +286,7 @@ class ClusterEngine:
             if one.taken:
                 progress.score(one.labels, one.answers, one.weights)
                 progress.foretold(one.answers)
+                progress.counts["non_finite"] += one.answers.non_finite
                 progress.counts["predicted"] += one.taken - len(one.answers.refused)
             progress.counts["records"] += one.records
         for each in done:

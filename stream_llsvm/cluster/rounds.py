@@ -285,8 +285,7 @@ def _answered(
     answers = learner.take(batch)
     rejects.refused(batch.places, answers.refused)
     labels = batch.labels if answers.given is None else answers.given
-    scored = answers._replace(sure=None)  # which no score needs
-    return Answered(labels, scored, batch.weights, len(batch), records, at)
+    return Answered(labels, answers, batch.weights, len(batch), records, at)
 
 
 def belonging(batch: Batch, key: Hashable, shard: Shard) -> tuple[Batch, NDArray[np.int64]]:
@@ -325,5 +324,7 @@ def in_order(done: Sequence[Done]) -> list[Answered]:
     for one in taken:
         refused |= {int(places[offset + i]): why for i, why in one.answers.refused.items()}
         offset += one.taken
-    answers = Answers([told[i] for i in order], None, truth[order], refused)
+    sure = np.concatenate([one.answers.sure for one in taken if one.answers.sure is not None])
+    wild = sum(one.answers.non_finite for one in taken)
+    answers = Answers([told[i] for i in order], sure[order], truth[order], refused, non_finite=wild)
     return [Answered([labels[i] for i in order], answers, weights, len(order), records)]
