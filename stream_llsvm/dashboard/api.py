@@ -40,6 +40,14 @@ def predict(copies: ModelCopies, asked: Any) -> dict[str, Any]:
     return {"records_learned": learned, "predictions": told}
 
 
+def name_in(asked: Any) -> str:
+    """Return the name of what is to be promoted or kept."""
+    name = _only(asked, "name").get("name")
+    if not isinstance(name, str):
+        raise WrongQuestionError("name must be a text")
+    return name
+
+
 def explain(copies: ModelCopies, asked: Any, drawn: str | None) -> dict[str, Any]:
     """Return why a record is answered as it is, as the page shows it."""
     given = _only(asked, "record", "label")

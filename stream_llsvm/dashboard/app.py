@@ -22,12 +22,13 @@ from starlette.types import ASGIApp
 
 from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
-from stream_llsvm.dashboard.guard import Guard, policy, refusal
+from stream_llsvm.dashboard.guard import Guard, check_origin, policy, refusal
 from stream_llsvm.dashboard.messages import alerts_shown
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
 from stream_llsvm.dashboard.model_copy import ModelCopies, NothingLearnedError
 from stream_llsvm.dashboard.monitor import OVER
 from stream_llsvm.dashboard.sse import EventStream
+from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.model.file import dumps
 
 log = logging.getLogger("stream_llsvm")
@@ -41,6 +42,7 @@ COMPILING = 300.0  # the same while kernels are compiled
 _FRESH = 2.0  # seconds; looks are up to 1 s apart
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
+PATIENCE = 60.0  # seconds for the run to do what it is asked: a batch may take long
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -104,6 +106,8 @@ class Page:
             Route("/api/predict", self._predict, methods=["POST"]),
             Route("/api/explain", self._explain, methods=["POST"]),
             Route("/api/records/{number:int}", self._record),
+            Route("/api/promote", self._promote, methods=["POST"]),
+            Route("/api/checkpoint", self._checkpoint, methods=["POST"]),
         ]
         handlers: Any = {HTTPException: _refused, Exception: _failed}
         headers = {
@@ -186,6 +190,34 @@ class Page:
     def _explained(self, copies: ModelCopies, asked: Any) -> dict[str, Any]:
         return api.explain(copies, asked, self._builder.drawn)
 
+    async def _promote(self, request: Request) -> Response:
+        return await self._done(request, "promote")
+
+    async def _checkpoint(self, request: Request) -> Response:
+        return await self._done(request, "checkpoint")
+
+    async def _done(self, request: Request, do: str) -> Response:
+        """Let the run do something between two records, and tell what came of it."""
+        check_origin(request.headers)
+        _check_json(request)
+        try:
+            async with self._body(request) as body:
+                name = api.name_in(_loaded(body))
+        except TimeoutError:
+            raise HTTPException(408, "the body came too slowly") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the body was cut off") from None
+        except api.WrongQuestionError as error:
+            raise HTTPException(400, str(error)) from None
+        try:
+            async with asyncio.timeout(PATIENCE):
+                told = await asyncio.wrap_future(self._monitor.ask(do, name))
+        except RequestError as error:
+            raise HTTPException(409, str(error)) from None
+        except TimeoutError:
+            raise HTTPException(504, f"the run has not answered for {PATIENCE:g} s") from None
+        return _json({"text": told})
+
     async def _record(self, request: Request) -> Response:
         kept = self._builder.record(request.path_params["number"])
         if kept is None:
@@ -195,9 +227,7 @@ class Page:
     async def _asked(
         self, request: Request, copies: ModelCopies, answer: Callable[[ModelCopies, Any], Any]
     ) -> Response:
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json":
-            raise HTTPException(415, "the content type must be application/json")
+        _check_json(request)
         try:
             async with self._body(request) as body:
                 await self._fresh(model=True)
@@ -211,10 +241,7 @@ class Page:
     async def _answered(
         self, body: bytes, copies: ModelCopies, answer: Callable[[ModelCopies, Any], Any]
     ) -> Response:
-        try:
-            asked = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise HTTPException(400, f"the body is not JSON: {error}") from None
+        asked = _loaded(body)
         try:
             return _json(await run_in_threadpool(answer, copies, asked))
         except api.WrongQuestionError as error:
@@ -255,6 +282,20 @@ class Page:
             if latest is not None and there and (over or latest.time > begin - _FRESH):
                 return
             await asyncio.sleep(_AGAIN)
+
+
+def _check_json(request: Request) -> None:
+    """Refuse what a page elsewhere could send without being asked whether it may."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "the content type must be application/json")
+
+
+def _loaded(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise HTTPException(400, f"the body is not JSON: {error}") from None
 
 
 def _too_long(size: int) -> HTTPException:

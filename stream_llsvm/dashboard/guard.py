@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -128,6 +129,13 @@ class Guard:
         """Return what the cookie holds: not the token itself, which may be used elsewhere."""
         key = (self._token or "").encode()
         return hmac.new(key, b"stream_llsvm page", hashlib.sha256).hexdigest()
+
+
+def check_origin(headers: Headers) -> None:
+    """Refuse with 403 what a page of another place asks: it would change the run."""
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
+        raise HTTPException(403, "ask from this page, and not from another")
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:

@@ -18,6 +18,7 @@ from stream_llsvm.dashboard.model_copy import Answered
 from stream_llsvm.dashboard.recent_records import Recent, Taken
 from stream_llsvm.engine.by_class import PerClass
 from stream_llsvm.engine.census import Taken as FieldTaken
+from stream_llsvm.engine.challengers import ORIGINAL, Rival
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.task import Task
@@ -186,6 +187,9 @@ class Look:
     unlabelled: float = 0.0
     checkpoint_interval: float = 0.0
     keys: Keys | None = None
+    champion: str = ORIGINAL
+    rivals: tuple[Rival, ...] = ()
+    dropped: dict[str, str] = field(default_factory=dict)
     details: Details | None = field(default=None, repr=False)
 
 
@@ -220,6 +224,9 @@ def counted(engine: Engine) -> dict[str, Any]:
         "labels": _labels(engine),
         "waited": engine.order.waited,
         "events": list(progress.events),
+        "champion": engine.challengers.champion,
+        "rivals": tuple(engine.challengers.rivals()),
+        "dropped": dict(engine.challengers.dropped),
     }
 
 

@@ -31,6 +31,7 @@ _EVENTS = 50
 _PARTITIONS = 200
 _QUANTILES = (50, 95, 99)
 _OTHERS = "(others)"
+_DIFFERENCE = ("difference", "low", "high", "microseconds")
 NO_ALERTS: Mapping[str, Alert | None] = MappingProxyType({})
 
 
@@ -130,6 +131,7 @@ def frame(
         } or None,
         "labels": _labels(look),
         "keys": keys_shown(look.keys, seen.key_answers),
+        "challengers": _challengers(look),
         "events": [event(one) for one in look.events[-_EVENTS:]],
         "dead_letters": [
             {"place": text(one.place), "reason": text(one.reason), "detail": text(one.detail)}
@@ -231,6 +233,20 @@ def total_lag(look: Look) -> int | None:
 def event(noted: dict[str, Any]) -> dict[str, Any]:
     """Return an event as it is sent."""
     return noted | {"kind": text(noted["kind"]), "text": text(noted["text"], _LETTER)}
+
+
+def _challengers(look: Look) -> dict[str, Any] | None:
+    """Return who answers, and how those do that learn beside it; None if there are none."""
+    if not (look.rivals or look.dropped):
+        return None
+    return {
+        "champion": text(look.champion),
+        "rivals": [
+            one._asdict() | {name: number(getattr(one, name), 5) for name in _DIFFERENCE}
+            for one in look.rivals
+        ],
+        "dropped": {text(name): text(why, _LETTER) for name, why in look.dropped.items()},
+    }
 
 
 def _labels(look: Look) -> dict[str, Any] | None:

@@ -13,8 +13,9 @@ from stream_llsvm.alerts.conditions import Samples
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
 from stream_llsvm.dashboard.messages import by_class
+from stream_llsvm.engine.challengers import Rival
 from stream_llsvm.engine.late_labels import DELAYS
-from stream_llsvm.engine.scores import VIEWS, scores_of
+from stream_llsvm.engine.scores import VIEWS, headline, scores_of
 from stream_llsvm.engine.task import CLASSIFICATION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,6 +77,7 @@ def _simple(look: Look, silent_for: float) -> Iterable[Metric]:
     yield from _classes(look)
     yield from _labels(look)
     yield from _keys(look)
+    yield from _challengers(look)
 
 
 def _alerts(alerts: Mapping[str, bool]) -> Metric:
@@ -192,6 +194,26 @@ def _labels(look: Look) -> Iterable[Metric]:
         "What became of labels that came later.",
         [({"outcome": outcome}, n) for outcome, n in late.counts.items()],
     )
+
+
+def _challengers(look: Look) -> Iterable[Metric]:
+    """Yield how those do that learn beside the champion."""
+    if not look.rivals:
+        return
+    own: list[tuple[Labels, Rival]] = [({"challenger": one.name}, one) for one in look.rivals]
+    name = headline(look.task).name
+    windowed = [(labels, one.scores.get("windowed", {}).get(name)) for labels, one in own]
+    known = [(labels, value) for labels, value in windowed if value is not None]
+    yield Metric("challenger_score", "gauge", "The main score of challengers, windowed.", known)
+    bounds = [
+        ({**labels, "bound": bound}, value)
+        for labels, one in own
+        for bound, value in (("low", one.low), ("mean", one.difference), ("high", one.high))
+    ]
+    help = "A challenger's error minus the champion's, on the mean, and where that lies."
+    yield Metric("challenger_error_difference", "gauge", help, bounds)
+    compared = [(labels, float(one.compared)) for labels, one in own]
+    yield Metric("challenger_compared", "gauge", "Records that both have answered.", compared)
 
 
 def _keys(look: Look) -> Iterable[Metric]:

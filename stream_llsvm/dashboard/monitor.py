@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 
 from stream_llsvm.alerts.firing import Alert
@@ -16,7 +17,8 @@ from stream_llsvm.dashboard.look import Histogram, Look, Status, counted, detail
 from stream_llsvm.dashboard.model_copy import Copied, RecordsAfter, copy_of
 from stream_llsvm.dashboard.recent_records import Taken
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.engine.watchers import Watcher
 from stream_llsvm.learners.pipeline import is_own, shared_in
 from stream_llsvm.model import notices as compiling
@@ -89,6 +91,7 @@ class Monitor(Watcher):
         self._rate, self._rated = 0.0, (time.monotonic(), -1)
         self._worked = 0.0
         self._engine: Engine | None = None
+        self._learner: Learner | None = None  # who answers
         self._ours: int | None = None  # the thread that runs the engine
 
     @property
@@ -130,6 +133,7 @@ class Monitor(Watcher):
         self._rated = (self._began, engine.progress.counts["records"])
         self._learned = _learned_at_once(engine)
         self._labelled = engine.progress.counts["learned"], self._began
+        self._learner = engine.learner
         self._keys = None if engine.learner.key is None else KeyWindow()
         self._become("starting")
         self.want()  # the first batch may compile for long: there is something to show meanwhile
@@ -159,6 +163,8 @@ class Monitor(Watcher):
 
     def on_turn(self, engine: Engine) -> None:
         """Look, if it is time."""
+        if engine.learner is not self._learner:
+            self._promoted(engine)
         now = self.turned_at = time.monotonic()
         if self._after is not None:
             self._after.turn(_learned_late(engine))
@@ -189,6 +195,21 @@ class Monitor(Watcher):
         number = self._engine.progress.next_number()
         self.look = replace(self.look, id=number, time=time.time(), status=self._status)
         self.came.set()
+
+    def _promoted(self, engine: Engine) -> None:
+        """Forget what was copied of the model that answered before."""
+        self._learner = engine.learner
+        self.copied = self._after = None
+        self._keys = None if engine.learner.key is None else KeyWindow()
+        self._recent.clear()
+        self._held = 0
+        self._next_copy = self._next_look = 0.0
+
+    def ask(self, do: str, name: str) -> Future[str]:
+        """Ask the run for something, as `Engine.ask` does; RequestError if there is none."""
+        if self._engine is None:
+            raise RequestError("the run has not begun yet")
+        return self._engine.ask(do, name)
 
     def _judge(self, engine: Engine, now: float) -> None:
         source = engine.source

@@ -300,13 +300,14 @@ class Challengers:
 
     def take(self, batch: Batch, champion: Scored, progress: Progress) -> None:
         """Let all answer and learn a batch; those that fail are dropped, and the run is told."""
+        at = progress.counts["records"] + len(batch)
         for name, one in self.items():
             try:
                 one.take(batch, champion)
             except Exception as error:  # a model of somebody else's may fail in any way
-                self._drop(name, error, progress)
+                self._drop(name, error, progress, at)
             else:
-                self._tell(name, one, progress)
+                self._tell(name, one, progress, at)
 
     def guesses(self, i: int) -> dict[str, tuple[Any, float]]:
         """Return what each has answered to a record of the last batch, and how surely."""
@@ -328,22 +329,23 @@ class Challengers:
         progress: Progress,
     ) -> None:
         """Let all learn a record whose label has come, as `take` does."""
+        at = progress.counts["records"]
         for name, one in self.items():
             try:
                 one.learn_late(x, label, weight, then.get(name), champion)
             except Exception as error:
-                self._drop(name, error, progress)
+                self._drop(name, error, progress, at)
             else:
-                self._tell(name, one, progress)
+                self._tell(name, one, progress, at)
 
-    def _drop(self, name: str, error: Exception, progress: Progress) -> None:
+    def _drop(self, name: str, error: Exception, progress: Progress, at: int) -> None:
         log.debug("the challenger %s", name, exc_info=error)
         why = " ".join(f"{type(error).__name__}: {error}".split())
         self.dropped[name] = why
         del self._all[name]
-        progress.note("challenger dropped", f"{name} failed ({why}); {self.champion} goes on")
+        progress.note("challenger dropped", f"{name} failed ({why}); {self.champion} goes on", at)
 
-    def _tell(self, name: str, one: Challenger, progress: Progress) -> None:
+    def _tell(self, name: str, one: Challenger, progress: Progress, at: int) -> None:
         verdict = one.news()
         if verdict is None:
             return
@@ -353,7 +355,7 @@ class Challengers:
         if told is not None:
             text = f"{name} {told} {self.champion}"
         where = f"by {one.test.mean:+.4f}, between {low:+.4f} and {high:+.4f}"
-        progress.note("verdict", f"{text} ({where}, over {one.test.n:,} records)")
+        progress.note("verdict", f"{text} ({where}, over {one.test.n:,} records)", at)
 
     def promote(self, name: str, champion: Learner) -> Learner:
         """Let a challenger and the champion change places; return who answers from here on.

@@ -36,7 +36,7 @@ POINT = {
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "estimated", "by_class", "sureness", "alerts", "labels", "keys", "events",
+    "estimated", "by_class", "sureness", "alerts", "labels", "keys", "challengers", "events",
     "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}

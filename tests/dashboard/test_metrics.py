@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from stream_llsvm import CommitteeClassifier
+from stream_llsvm import CommitteeClassifier, LLSVMClassifier
 from stream_llsvm.dashboard.metrics import escaped
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
@@ -61,7 +61,8 @@ def run(tmp_path: Any) -> Any:
     source.behind = {'a "topic"\n\\': {"0": 3, "1": 4}}
     checkpoints = Checkpoints(tmp_path)
     with live(
-        source=source, model=CommitteeClassifier(), labels=Fed(late, key="id"),
+        source=source, model=CommitteeClassifier(), challengers={"plain": LLSVMClassifier()},
+        labels=Fed(late, key="id"),
         waiting=Waiting(1_000), checkpoints=checkpoints, every=0.2, max_batch=100,
     ) as running:  # fmt: skip
         wait_for(lambda: running.get("/healthz").json()["state"] == "running")

@@ -2,6 +2,7 @@
 
 import { accuracyPanel } from "page/accuracy.js";
 import { byClassPanel } from "page/by_class.js";
+import { challengersPanel } from "page/challengers.js";
 import { comparedPanel } from "page/compared.js";
 import { confusionPanel } from "page/confusion.js";
 import { byId, mark, say, segments } from "page/dom.js";
@@ -106,7 +107,7 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [incidentsPanel, intakePanel, promisePanel, byClassPanel, machinePanel],
+  operate: [incidentsPanel, intakePanel, promisePanel, byClassPanel, challengersPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
 segments(byId("range"), "range", page.range, (range) => {
