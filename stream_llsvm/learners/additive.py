@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.additive.member import Additive
 from stream_llsvm.members.base import Member
-from stream_llsvm.options import choice, whole
+from stream_llsvm.options import whole
 
 
-class AdditiveSVMClassifier(LocalClassifier):
+class AdditiveSVMClassifier(MarginClassifier):
     """Each feature on hat functions, and a linear machine over them: a curve per feature.
 
     The locally additive SVM of LL section 3.2, LL(16), LL(17): a score is the sum of one piecewise
@@ -61,16 +60,13 @@ class AdditiveSVMClassifier(LocalClassifier):
         seed: int = 0,
     ) -> None:
         self.n_knots = whole("n_knots", n_knots, 2, 1_025)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         return (
             Additive(
                 n_knots=self.n_knots,
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
                 averaged=True,
             ),
         )

@@ -10,9 +10,8 @@ from typing import Any
 
 from stream_llsvm.feature_maps.plain import to_plain
 from stream_llsvm.feature_maps.space import MappedSpace
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.feature_map import CODE_IN, checked_map, feature_of, unmapped
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.learners.problem import put_at_optimum
 from stream_llsvm.members.anchors.codes import CODINGS
 from stream_llsvm.members.anchors.member import LADDER, Anchors
@@ -29,7 +28,7 @@ COMMON_SHARE = 0.17
 _SMALLEST_L2_T0 = 1e-4
 
 
-class AnchorClassifier(LocalClassifier):
+class AnchorClassifier(MarginClassifier):
     """Linear machines around anchors. The subclasses choose what is learned of them.
 
     Parameters
@@ -125,12 +124,10 @@ class AnchorClassifier(LocalClassifier):
         self.l2 = number("l2", l2, 0.0, 1.0)
         self.t0 = whole("t0", t0, 1, 10**12)
         self.skip = whole("skip", skip, 1, 10**6)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
         self.bias_step = number("bias_step", bias_step, 1e-3, 1e3)
         self.feature_map = checked_map(feature_map)
         self.code_in = choice("code_in", code_in, CODE_IN)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
         if self.feature_map is not None:
             # A copy: what the user's own learns later must not change what was learned here.
             self._features = MappedSpace(copy.deepcopy(self.feature_map), code_in == "input")
@@ -167,8 +164,7 @@ class AnchorClassifier(LocalClassifier):
                 n_anchors=self.n_anchors,
                 n_neighbors=min(self.n_neighbors, self.n_anchors),
                 coding=CODINGS[self.coding],
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
                 schedule=self._paper_schedule if paper else LADDER_SCHEDULE,
                 steps=LADDER if auto else (one,),
                 averaged=auto,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING, REMOVAL
 from stream_llsvm.members.family.budget_svm.member import WIDTHS, Budgeted
@@ -14,7 +13,7 @@ from stream_llsvm.options import choice, number, whole
 MAINTENANCE = {"merging": MERGING, "removal": REMOVAL}
 
 
-class BudgetedPegasosClassifier(LocalClassifier):
+class BudgetedPegasosClassifier(MarginClassifier):
     """Kernel SVM by Pegasos with at most ``budget`` support vectors (budgeted SGD).
 
     A record that violates the margin becomes a support vector, in steps of 1 / (l2 (t + t0)):
@@ -92,9 +91,7 @@ class BudgetedPegasosClassifier(LocalClassifier):
         self.t0: int | str = t0
         if t0 != "auto":
             self.t0 = whole('t0 (if it is not "auto")', t0, 0, 10**12)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         found = isinstance(self.gamma, str)
@@ -106,7 +103,6 @@ class BudgetedPegasosClassifier(LocalClassifier):
                 steps=WIDTHS if found else (1.0,),
                 l2=self.l2,
                 t0=-1.0 if isinstance(self.t0, str) else self.t0,
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
             ),
         )

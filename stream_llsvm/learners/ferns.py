@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.ferns.member import Ferns
-from stream_llsvm.options import choice, whole
+from stream_llsvm.options import whole
 
 
-class FernsClassifier(LocalClassifier):
+class FernsClassifier(MarginClassifier):
     """Random partitions with a weight per cell; the least useful is drawn anew, for ever.
 
     A fern asks the same few questions of every record, is this feature above that threshold?, and
@@ -67,17 +66,14 @@ class FernsClassifier(LocalClassifier):
     ) -> None:
         self.n_ferns = whole("n_ferns", n_ferns, 1, 10_000)
         self.depth = whole("depth", depth, 1, 16)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         return (
             Ferns(
                 n_ferns=self.n_ferns,
                 depth=self.depth,
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
                 averaged=True,
                 seed=self.seed,
             ),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.landmarks.member import Landmarks
 from stream_llsvm.members.family.landmarks.projection import LINEAR, PRINCIPAL, RANDOM, RBF
@@ -15,7 +14,7 @@ PROJECTIONS = {"linear": LINEAR, "rbf": RBF}
 LANDMARKS = {"auto": -1, "random": RANDOM, "pca": PRINCIPAL}
 
 
-class L3SVMClassifier(LocalClassifier):
+class L3SVMClassifier(MarginClassifier):
     """Landmarks-based linear local SVM: a machine per cluster over similarities to landmarks (L3).
 
     A record is projected on landmarks that all clusters share, mu_L(x), and answered by the
@@ -104,10 +103,8 @@ class L3SVMClassifier(LocalClassifier):
                 'landmarks="pca" are directions, which projection="linear" can use and "rbf" not'
             )
         self.sigma = number("sigma", sigma, 1e-3, 1e3)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
         self.l2 = number("l2", l2, 0.0, 1.0)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         way = LANDMARKS[self.landmarks]
@@ -121,8 +118,7 @@ class L3SVMClassifier(LocalClassifier):
                 choice=way,
                 bell=self.sigma,
                 l2=self.l2,
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
                 averaged=True,
                 seed=self.seed,
             ),

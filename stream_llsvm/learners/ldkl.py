@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.ldkl.member import Ldkl
-from stream_llsvm.options import choice, number, whole
+from stream_llsvm.options import number, whole
 
 
-class LDKLClassifier(LocalClassifier):
+class LDKLClassifier(MarginClassifier):
     """A tree whose gates are learned, and a linear machine at each of its nodes.
 
     Local deep kernel learning, which SAPL's paper compares itself with: a gate sends a record so
@@ -69,9 +68,7 @@ class LDKLClassifier(LocalClassifier):
     ) -> None:
         self.depth = whole("depth", depth, 1, 10)
         self.sharpness = number("sharpness", sharpness, 1e-3, 1e3)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         return (
@@ -79,8 +76,7 @@ class LDKLClassifier(LocalClassifier):
                 depth=self.depth,
                 sharpness=self.sharpness,
                 seed=self.seed,
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
                 averaged=True,
             ),
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stream_llsvm.kernels.losses import LOSSES, MULTICLASS
-from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.ml3.member import Ml3
-from stream_llsvm.options import choice, number, whole
+from stream_llsvm.options import number, whole
 
 
-class ML3Classifier(LocalClassifier):
+class ML3Classifier(MarginClassifier):
     """Several linear machines a class, and for each record the mixture of them that suits it best.
 
     Multiclass latent locally linear SVM, which L3-SVMs' paper compares itself with. No anchors and
@@ -68,9 +67,7 @@ class ML3Classifier(LocalClassifier):
     ) -> None:
         self.n_machines = whole("n_machines", n_machines, 1, 1_000)
         self.norm = number("norm", norm, 1.0, 100.0)
-        self.loss = choice("loss", loss, LOSSES)
-        self.multiclass = choice("multiclass", multiclass, MULTICLASS)
-        super().__init__(standardize, max_mb, seed)
+        super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
         return (
@@ -78,8 +75,7 @@ class ML3Classifier(LocalClassifier):
                 machines=self.n_machines,
                 norm=self.norm,
                 seed=self.seed,
-                loss=LOSSES[self.loss],
-                multiclass=MULTICLASS[self.multiclass],
+                **self._margins,
                 averaged=True,
             ),
         )
