@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stream_llsvm.cluster.auditor import Auditor
 from stream_llsvm.cluster.checks import check_learners
 from stream_llsvm.cluster.host import Host
 from stream_llsvm.cluster.plan import Slice, weights
-from stream_llsvm.cluster.rounds import Done, Lesson, model_bytes, model_of
+from stream_llsvm.cluster.rounds import Done, Lesson, in_order, model_bytes, model_of
 from stream_llsvm.cluster.shards import Files, Shard, merged
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.merge import MergeWarning
@@ -58,11 +59,20 @@ class Coordinator:
         How much more each learner counts than the one with the slice before.
     folder
         Where manifests are, if anywhere; all learners must see it.
+    auditor
+        Who measures what several learners cost, if anybody does.
 
     """
 
-    def __init__(self, host: Host, newest: float = 2.0, folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        host: Host,
+        newest: float = 2.0,
+        folder: Path | None = None,
+        auditor: Auditor | None = None,
+    ) -> None:
         self.host, self.newest, self.folder = host, newest, folder
+        self.auditor = auditor
         self._checked = 0
 
     def start(self, n: int) -> None:
@@ -96,7 +106,12 @@ class Coordinator:
         answers = [
             self.host.call(rank, "learn", data, lesson) for rank, lesson in enumerate(lessons)
         ]
+        audited = self._is_audited(data, epoch, model, slices)
         done: list[Done] = [answer.result() for answer in answers]
+        if self.auditor is not None:
+            if audited:
+                self.auditor.end(in_order(done))
+            self.auditor.look()
         learn = time.perf_counter() - begin
         model, fallbacks = self._merged(model, [one.model for one in done])
         return Outcome(
@@ -107,6 +122,12 @@ class Coordinator:
             {"learn": learn, "merge": time.perf_counter() - begin - learn},
             files.after([one.written for one in done if one.written], whole=files.whole),
         )
+
+    def _is_audited(self, data: Any, epoch: int, model: Any, slices: Sequence[Slice]) -> bool:
+        """Let the round be learned by one, too, if it is its turn."""
+        if self.auditor is None or isinstance(model, KeyedClassifier):
+            return False
+        return self.auditor.begin(self.host, data, epoch, slices)
 
     def _by_key(self, epoch: int, slices: Sequence[Slice], files: Files) -> list[Lesson]:
         """Return the lessons of learners who share the keys of one stretch."""

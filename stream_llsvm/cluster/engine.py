@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from river import base
 
+from stream_llsvm.cluster.auditor import Auditor
 from stream_llsvm.cluster.checks import check_model, check_workers
 from stream_llsvm.cluster.coordinator import Coordinator, Outcome
 from stream_llsvm.cluster.host import Host, InlineHost
@@ -71,6 +72,9 @@ class ClusterEngine:
         slices cost less accuracy; where nothing changes, short ones.
     newest
         How much more a learner counts in a merge than the one with the slice before.
+    audit
+        For which share of the rounds one more learner learns all of them in order, to measure what
+        several learners cost: see `Auditor`. Not done of a model for each key.
     max_rejected_ratio, detector, window, numbers, columns, watchers
         As of `Engine`. Watchers are told of each round by ``on_turn``, and of no batch.
     force
@@ -116,6 +120,7 @@ class ClusterEngine:
         checkpoints: Checkpoints | None = None,
         slice: int = 5_000,
         newest: float = 2.0,
+        audit: float = 0.02,
         max_rejected_ratio: float = 0.5,
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
@@ -150,8 +155,10 @@ class ClusterEngine:
         self._named, self._needed = dict[int, Named](), list[Named]()
         self._stop = threading.Event()
         setup = Setup(description, None if numbers is None else dict(numbers))
-        self.host = host or _host(cluster, setup, most)
-        self._coordinator = Coordinator(self.host, newest, folder)
+        self.auditor = Auditor(audit, most, self.progress.task)
+        spare = audit > 0 and most > 1 and not by_key
+        self.host = host or _host(cluster, setup, most + spare)
+        self._coordinator = Coordinator(self.host, newest, folder, self.auditor)
         self._saver: Saver | None = None
         if checkpoints is not None:
             continued(self, checkpoints)
@@ -228,6 +235,7 @@ class ClusterEngine:
             if self._saver is not None:
                 self._saver.turn()
                 self._remove_unneeded()
+        self.auditor.look(wait=True)
         if self._saver is not None and self.checkpoints is not None:
             self._saver.finish()
             if self._saver.lost is None:
@@ -326,6 +334,7 @@ class ClusterEngine:
             "backlog": self.backlog,
             "fallbacks": dict(self.fallbacks),
             "keys": self.files.keys,
+            "audit": self.auditor.report(),
             "seconds": dict(self.seconds),
         }
         lost = None if self.lost is None else self.lost._asdict()
