@@ -172,6 +172,8 @@ class GrowingModel(BoundedModel):
         def larger() -> ModelState | None:
             names = self._features.has_derived
             width, n_classes, local = state.width, state.n_classes, state.local_width
+            if not self._fits(width, n_classes, local):  # max_mb was lowered
+                return None
             wider = self._width_for(width, width + 1, n_classes, names_come=names, local=local)
             return self._laid_out(wider, n_classes, local) if wider > width else None
 

@@ -83,3 +83,16 @@ def test_no_copy_holds_it(monkeypatch: pytest.MonkeyPatch) -> None:
         for i in range(3_000):
             one.learn_one({f"newer {i}": 1.0, 1: 1.0}, i % 2)
     assert state_of(again).state.tobytes() == state_of(model).state.tobytes()
+
+
+def test_a_model_that_may_not_grow_any_more_learns_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "LARGE", 1)
+    model, _ = _learned(1_500)
+    width = state_of(model).width
+    model.mutate({"max_mb": 1})
+    n = 0
+    while len(model.features) < width:
+        model.learn_one({f"new {n}": 1.0, 1: 1.0}, n % 2)
+        n += 1
+    assert n > width // 4
+    assert state_of(model)._reserve is None
