@@ -44,9 +44,10 @@ def show_progress(done: int, of: int) -> None:
         How many were lacking.
 
     """
-    if sys.stderr.isatty():
+    screen = sys.stderr  # None where a program has no console
+    if screen is not None and screen.isatty():
         text = f"\rstream_llsvm: {done} of {of} kernels compiled"
-        print(text, end="\n" if done == of else "", file=sys.stderr, flush=True)
+        print(text, end="\n" if done == of else "", file=screen, flush=True)
 
 
 def _notice(where: Places) -> str:

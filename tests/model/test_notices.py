@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from stream_llsvm.kernels.folders import Folder, Places
-from stream_llsvm.model.notices import _notice
+from stream_llsvm.model.notices import _notice, show_progress
 
 ROOT = Path(__file__).resolve().parents[1]
 LINE = "stream_llsvm: compiling kernels, once on this machine"
@@ -74,6 +77,31 @@ def test_it_is_said_once_on_one_line(tmp_path: Path) -> None:
     assert out == ""
     assert err.startswith(LINE)
     assert err.count("\n") == 1
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for screen in (Screen(), io.StringIO(), None):
+        monkeypatch.setattr(sys, "stderr", screen)
+        for done in range(3):
+            show_progress(done, 2)
+        if screen is not None:
+            lines = screen.getvalue().split("\r")[1:]
+            assert lines == (
+                [
+                    "stream_llsvm: 0 of 2 kernels compiled",
+                    "stream_llsvm: 1 of 2 kernels compiled",
+                    "stream_llsvm: 2 of 2 kernels compiled\n",
+                ]
+                if isinstance(screen, Screen)
+                else []
+            )
 
 
 def test_what_refused_to_keep_them_is_named() -> None:
