@@ -20,6 +20,8 @@ EXTRAS = {
     "crc32c": "kafka",
     "starlette": "dashboard",
     "uvicorn": "dashboard",
+    "httptools": "serve",
+    "uvloop": "serve",
     "pyarrow": "parquet",
     "zstandard": "zstd",
     "sklearn": "sklearn",

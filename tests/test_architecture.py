@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "alerts": {"extras", "options"},
     "dashboard": {"alerts", "connectors", "engine", "kernels", "learners", "model", "records"},
     "streams": {"connectors", "records"},
+    "serve": {"connectors", "dashboard", "engine", "records", "version"},
     "cli": {
         "alerts",
         "connectors",
@@ -79,6 +80,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "model",
         "options",
         "records",
+        "serve",
         "streams",
         "version",
     },

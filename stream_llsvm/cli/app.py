@@ -24,6 +24,7 @@ COMMANDS = {
     "replay": "Send a file's records to a topic or another file, as JSON, so many a second.",
     "predict": "Predict a file's records with a saved model, or a checkpoint, without learning.",
     "answer": "Answer records with the newest model that a run publishes, without learning.",
+    "serve": "Serve models over HTTP: records in, predictions out, learned from a durable log.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
     "alerts": "List the rules that wake somebody, print them for Prometheus, or send a test.",
     "diff": "Say in words what changed between two models, or two checkpoints.",

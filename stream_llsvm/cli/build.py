@@ -135,8 +135,9 @@ def make_engine(
         how["dead_letters"] = make_dead_letters(letters)
         stack.callback(how["dead_letters"].close)
     if late is not None:
-        how["labels"] = make_source(late)
-        stack.callback(how["labels"].close)
+        if "from" in late:  # else they come between the records
+            how["labels"] = make_source(late)
+            stack.callback(how["labels"].close)
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
     how["champion"] = settings.get("model", {}).get("name", ORIGINAL)
     how["challengers"] = {
@@ -150,7 +151,7 @@ def make_engine(
             stack.callback(how["checkpoints"].close)
             how["every"] = kept.get("every", 60.0)
         # Labels that come later are read as their own section says.
-        numbers = label_values(settings["source"] if late is None else late)
+        numbers = label_values(late if late is not None and "from" in late else settings["source"])
         columns = said_of_columns(settings["source"], late)
         engine = Engine(source, model, sink=sink, numbers=numbers, columns=columns, **how)
     except _UNFIT as error:

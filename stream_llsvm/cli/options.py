@@ -186,6 +186,34 @@ NEEDED = ("source",)
 #: What may be said of a challenger, beside its model's own options.
 OF_A_CHALLENGER = ("class", "per_key", "key", "max_keys")
 
+#: The section ``[serve]`` of a pipeline that is served: `serve` knows it, `run` does not.
+SERVE: dict[str, Key] = {
+    "host": Key(TEXT, "--host", "Where it listens (127.0.0.1); elsewhere only with tokens."),
+    "port": Key(whole_number(0, 65_535), "--port", "Where it listens (8766)."),
+    "tokens": Key(FILE, "--tokens", "A TOML file of tokens and what each may do."),
+    "tls_cert": Key(FILE, "--tls-cert", "For HTTPS: the certificate."),
+    "tls_key": Key(FILE, "--tls-key", "For HTTPS: its key."),
+    "body_bytes": Key(
+        whole_number(1_000, 2**30), "--body-bytes", "The longest body of a request (8000000)."
+    ),
+    "waiting": Key(
+        whole_number(100, 10**7),
+        "--waiting",
+        "Records that may wait for a model; beyond it requests come too fast (50000).",
+    ),
+    "ids": Key(
+        whole_number(0, 10**8), "--ids", "Ids that are remembered, to learn each once (100000)."
+    ),
+    "log_bytes": Key(
+        whole_number(10**6, 10**15),
+        "--log-bytes",
+        "Of a model's log that are kept beyond what checkpoints need (4294967296).",
+    ),
+    "log_days": Key(
+        any_number(0, 36_500, "DAYS"), "--log-days", "The same by age (as long as there is room)."
+    ),
+}
+
 
 def places(wanted: str) -> list[tuple[str, str]]:
     """Return the sections and keys that a flag says; most flags say one.

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
 from typing import Any, NamedTuple
@@ -90,10 +90,22 @@ class Page:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._files = static_files()
         index = self._files.get("index.html")
+        self.routes = self._routed()
         self.policy = policy(b"" if index is None else index.content)
 
-    def app(self, token: str | None, cookie: str) -> ASGIApp:
+    def app(self, tokens: Sequence[str], cookie: str) -> ASGIApp:
         """Return it as an application, guarded."""
+        headers = {
+            "Content-Security-Policy": self.policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "X-Frame-Options": "DENY",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+        return Guard(self.routes, tokens, cookie, headers)
+
+    def _routed(self) -> ASGIApp:
+        """Return it as an application that nobody guards."""
         routes = [
             Route("/", self._index),
             Route("/static/{name}", self._static),
@@ -110,16 +122,9 @@ class Page:
             Route("/api/checkpoint", self._checkpoint, methods=["POST"]),
         ]
         handlers: Any = {HTTPException: _refused, Exception: _failed}
-        headers = {
-            "Content-Security-Policy": self.policy,
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "X-Frame-Options": "DENY",
-            "Cross-Origin-Resource-Policy": "same-origin",
-        }
         app = Starlette(routes=routes, exception_handlers=handlers)
         app.router.redirect_slashes = False
-        return Guard(app, token, cookie, headers)
+        return app
 
     async def _index(self, request: Request) -> Response:
         return self._file("index.html", request)

@@ -8,7 +8,7 @@ import hmac
 import ipaddress
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -71,20 +71,20 @@ class Guard:
     ----------
     app
         What is guarded.
-    token
-        The token, None if there is none: then only the loopback is listened to, and the Host
+    tokens
+        The tokens, none if there are none: then only the loopback is listened to, and the Host
         header must name it, or a page elsewhere could let its own name point here.
     cookie
-        The name of the cookie that stands for the token.
+        The name of the cookie that stands for a token.
     headers
         What every answer carries.
 
     """
 
     def __init__(
-        self, app: ASGIApp, token: str | None, cookie: str, headers: Mapping[str, str]
+        self, app: ASGIApp, tokens: Sequence[str], cookie: str, headers: Mapping[str, str]
     ) -> None:
-        self._app, self._token, self._cookie = app, token, cookie
+        self._app, self._tokens, self._cookie = app, tuple(tokens), cookie
         self._headers = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +102,7 @@ class Guard:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if self._token is None:
+        if not self._tokens:
             if is_loopback(host_of(headers.get("host", ""))):
                 return None
             return refusal(403, "ask for this page as localhost, or start it with a token")
@@ -111,24 +111,26 @@ class Guard:
         if scope["path"] == "/" and b"token=" in scope["query_string"]:
             return self._let_in(scope)
         given = headers.get("authorization", "")
-        if given.startswith("Bearer ") and _same(given[7:], self._token):
+        if given.startswith("Bearer ") and _among(given[7:], self._tokens):
             return None
-        if any(_same(one, self._stamp()) for one in _cookies(headers, self._cookie)):
+        stamps = tuple(map(_stamp, self._tokens))
+        if any(_among(one, stamps) for one in _cookies(headers, self._cookie)):
             return None
         return refusal(401, "the token is missing or wrong: open the page with ?token=... once")
 
     def _let_in(self, scope: Scope) -> Response:
         query = parse_qs(scope["query_string"].decode("latin-1"))
-        if not _same(query.get("token", [""])[0], self._token or ""):
+        given = query.get("token", [""])[0]
+        if not _among(given, self._tokens):
             return refusal(401, "the token is wrong")
-        answer = RedirectResponse("/", status_code=303)
-        answer.set_cookie(self._cookie, self._stamp(), httponly=True, samesite="strict")
+        answer = RedirectResponse("./", status_code=303)  # wherever the page lies
+        answer.set_cookie(self._cookie, _stamp(given), httponly=True, samesite="strict")
         return answer
 
-    def _stamp(self) -> str:
-        """Return what the cookie holds: not the token itself, which may be used elsewhere."""
-        key = (self._token or "").encode()
-        return hmac.new(key, b"stream_llsvm page", hashlib.sha256).hexdigest()
+
+def _stamp(token: str) -> str:
+    """Return what the cookie holds: not the token itself, which may be used elsewhere."""
+    return hmac.new(token.encode(), b"stream_llsvm page", hashlib.sha256).hexdigest()
 
 
 def check_origin(headers: Headers) -> None:
@@ -143,8 +145,10 @@ def _cookies(headers: Headers, name: str) -> list[str]:
     return [value for key, _, value in pairs if key == name]
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
+def _among(given: str, wanted: Sequence[str]) -> bool:
+    """Whether it is one of these; how long that takes does not tell which."""
+    bytes_given = given.encode("utf-8", "replace")
+    return any([hmac.compare_digest(bytes_given, one.encode()) for one in wanted])
 
 
 def refusal(status: int, why: str, **more: Any) -> JSONResponse:

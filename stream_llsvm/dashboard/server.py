@@ -15,13 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from stream_llsvm.alerts.delivery import Delivery
 from stream_llsvm.alerts.rules import RULES, Rule
-from stream_llsvm.dashboard.alert_watch import AlertWatch
-from stream_llsvm.dashboard.app import Page
-from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
-from stream_llsvm.dashboard.lag import LagWatch
-from stream_llsvm.dashboard.monitor import Monitor
-from stream_llsvm.dashboard.sse import Feed
+from stream_llsvm.dashboard.run_page import RunPage
 from stream_llsvm.engine.engine import Engine
 
 log = logging.getLogger("stream_llsvm")
@@ -91,30 +86,24 @@ class Dashboard:
             raise NoTokenError(
                 f"{host} can be reached from other machines, so the page needs a token there"
             )
-        self.monitor, self.feed = Monitor(), Feed()
-        self.builder = Builder(self.monitor, self.feed)
-        self._socket = _listening(host, port)
+        self._socket = listening(host, port)
         self.port = int(self._socket.getsockname()[1])
-        self.address = f"http://{_name_of(host)}:{self.port}/"
-        app = Page(self.builder).app(token, f"stream_llsvm_{self.port}")
+        self.address = f"http://{name_of(host)}:{self.port}/"
+        self._run_page = RunPage(engine, rules, deliveries)
+        self.monitor, self.feed = self._run_page.monitor, self._run_page.feed
+        self.builder = self._run_page.builder
+        tokens = [] if token is None else [token]
+        app = self._run_page.page.app(tokens, f"stream_llsvm_{self.port}")
         self._server = ClosingServer(_config(app))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
-        self._lag_watch = LagWatch(engine.source, self.monitor)
-        engine.watchers.append(self.monitor)
-        self._alert_watch = AlertWatch(engine, self.monitor, rules, deliveries)
 
     def __enter__(self) -> Self:
-        self.builder.start()
+        self._run_page.__enter__()
         self._server_thread.start()
-        self._lag_watch.__enter__()
-        self._alert_watch.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lag_watch.__exit__()
-        self._alert_watch.__exit__()
-        self.builder.close()
-        self.feed.close()
+        self._run_page.__exit__()
         self._server.should_exit = True
         self._server_thread.join()
 
@@ -125,14 +114,15 @@ class Dashboard:
             log.exception("the live page has ended")
 
 
-def _name_of(host: str) -> str:
+def name_of(host: str) -> str:
     """Return what stands for a host in an address: of all a machine's own, its name."""
     if host in ("", "0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there. Raises DashboardError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family, backlog=MOST)

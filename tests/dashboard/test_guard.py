@@ -76,7 +76,7 @@ def test_the_token_as_a_header_opens_everything(locked: Live) -> None:
 
 def test_the_token_in_the_address_becomes_a_cookie(locked: Live) -> None:
     answer = locked.get("/", params={"token": TOKEN})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert (answer.status_code, answer.headers["location"]) == (303, "./")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=strict" in cookie and "Path=/" in cookie
     assert TOKEN.replace(" ", "") not in cookie

@@ -50,7 +50,7 @@ export function askPanel(page) {
   const take = async () => {
     tried = latest();
     try {
-      const reply = await fetch(`/api/records/${tried}`, { signal: AbortSignal.timeout(10_000) });
+      const reply = await fetch(`api/records/${tried}`, { signal: AbortSignal.timeout(10_000) });
       const told = await reply.json();
       if (!reply.ok) throw new Error(told.error ?? `the server says ${reply.status}`);
       write(told.values);
@@ -75,7 +75,7 @@ export function askPanel(page) {
     });
     complain("");
     try {
-      const reply = await fetch("/api/explain", {
+      const reply = await fetch("api/explain", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ record: Object.fromEntries(given) }),

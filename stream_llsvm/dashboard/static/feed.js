@@ -15,7 +15,7 @@ export function follow(page, changed) {
   let retry = null;
 
   const history = async () => {
-    const answer = await fetch("/api/history", { signal: AbortSignal.timeout(5_000) });
+    const answer = await fetch("api/history", { signal: AbortSignal.timeout(5_000) });
     if (!answer.ok) throw new Error(`the server says ${answer.status}`);
     const told = await answer.json();
     page.points.merge(rows(told.points));
@@ -56,7 +56,7 @@ export function follow(page, changed) {
   const open = () => {
     stream?.close();
     heard = performance.now();
-    stream = new EventSource(lastId === null ? "/events" : `/events?last=${encodeURIComponent(lastId)}`);
+    stream = new EventSource(lastId === null ? "events" : `events?last=${encodeURIComponent(lastId)}`);
     stream.addEventListener("frame", take);
     stream.addEventListener("missed", missed);
     stream.addEventListener("error", lost);

@@ -1,0 +1,239 @@
+"""What a request's body says: records or labels, checked one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from stream_llsvm.records.values import show
+from stream_llsvm.serve.refusal import RefusedError
+
+JSON = "application/json"
+LINES = (
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+)
+MOST = 10_000  # records of one request
+DURABILITY = ("disk", "memory")
+_SHOWN = 60
+
+
+class Names(NamedTuple):
+    """What the label and the id are called in records."""
+
+    label: str
+    id: str
+
+
+class Asked(NamedTuple):
+    """What a request holds: each record or label as the log keeps it, in order.
+
+    ``bodies`` are None where there is an error. ``ids`` are None where there is none.
+    """
+
+    bodies: list[bytes | None]
+    ids: list[Any]
+    labelled: list[bool]
+    errors: dict[int, str]
+    durable: bool = True
+
+
+def records_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) -> Asked:
+    """Return the records of a request's body. Raises RefusedError if it is none."""
+    if kind in LINES:
+        given: dict[str, Any] = dict(query)
+        lines = [line for line in body.split(b"\n") if line.strip(b" \t\r")]
+        found: list[Any] = lines
+        read: Callable[[Any], Any] = orjson.loads
+    else:
+        given = _object(body, kind, "records", ("records", "label", "id", "durability"))
+        found, read = given.pop("records"), _as_it_is
+    wanted = Names(_name(given, "label", names.label), _name(given, "id", names.id))
+    durable = _durable(given)
+    asked = Asked([], [], [], {}, durable)
+    for i, one in enumerate(_listed(found, "records")):
+        try:
+            record = read(one)
+            key, labelled = _checked(record, wanted, names)
+        except orjson.JSONDecodeError as error:
+            asked.errors[i] = f"record {i}: {_not_json(one, error)}"
+        except _WrongError as error:
+            asked.errors[i] = f"record {i}: {error}"
+        else:
+            raw = one if wanted == names and type(one) is bytes else orjson.dumps(record)
+            _add(asked, raw, key, labelled)
+            continue
+        _add(asked, None, None, False)
+    return asked
+
+
+def labels_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) -> Asked:
+    """Return the labels of a request's body, each with the id of its record. Raises RefusedError.
+
+    In it they are called ``id`` and ``label``, whatever they are called in records.
+    """
+    if kind in LINES:
+        given: dict[str, Any] = dict(query)
+        lines = [line for line in body.split(b"\n") if line.strip(b" \t\r")]
+        found: list[Any] = lines
+        read: Callable[[Any], Any] = orjson.loads
+    else:
+        given = _object(body, kind, "labels", ("labels", "durability"))
+        found, read = given.pop("labels"), _as_it_is
+    asked = Asked([], [], [], {}, _durable(given))
+    for i, one in enumerate(_listed(found, "labels")):
+        try:
+            key, label = _label(read(one))
+        except orjson.JSONDecodeError as error:
+            asked.errors[i] = f"label {i}: {_not_json(one, error)}"
+        except _WrongError as error:
+            asked.errors[i] = f"label {i}: {error}"
+        else:
+            _add(asked, orjson.dumps({names.id: key, names.label: label}), key, True)
+            continue
+        _add(asked, None, None, False)
+    return asked
+
+
+def without_label(body: bytes, names: Names) -> bytes:
+    """Return a record as it is asked again, without being learned."""
+    record = orjson.loads(body)
+    return orjson.dumps({k: v for k, v in record.items() if k not in names})
+
+
+def only_label(body: bytes, names: Names) -> bytes:
+    """Return the label of a record as one that comes later."""
+    record = orjson.loads(body)
+    return orjson.dumps({name: record[name] for name in (names.id, names.label)})
+
+
+def id_of(body: bytes, names: Names) -> tuple[Any, bool]:
+    """Return the id of what a log holds, None if it has none, and whether it has a label."""
+    record = orjson.loads(body)
+    return record.get(names.id), record.get(names.label) is not None
+
+
+class _WrongError(Exception):
+    """A record that cannot be taken."""
+
+
+def _as_it_is(one: Any) -> Any:
+    return one
+
+
+def _add(asked: Asked, raw: bytes | None, key: Any, labelled: bool) -> None:
+    asked.bodies.append(raw)
+    asked.ids.append(key)
+    asked.labelled.append(labelled)
+
+
+def _object(body: bytes, kind: str, what: str, known: Sequence[str]) -> dict[str, Any]:
+    """Return a body that is an object with a list, and nothing that nobody knows."""
+    if kind != JSON:
+        raise RefusedError(
+            415,
+            f"the content type is {kind or 'missing'}: send {JSON}, or {LINES[0]} with a JSON "
+            "object a line",
+        )
+    try:
+        given = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        several = b"}\n{" in body
+        hint = f"; for one record a line, send Content-Type: {LINES[0]}" if several else ""
+        raise RefusedError(400, f"the body: {_not_json(body, error)}{hint}") from None
+    example = f'{{"{what}": [{{...}}]}}'
+    if not isinstance(given, dict):
+        raise RefusedError(400, f"the body must be an object: write {example}")
+    if unknown := set(given) - set(known):
+        name = min(unknown)
+        raise RefusedError(
+            400, f"unknown: {show(name)[:_SHOWN]}; known are {', '.join(known)}: write {example}"
+        )
+    if what not in given:
+        raise RefusedError(400, f"{what} are missing: write {example}")
+    return given
+
+
+def _listed(found: Any, what: str) -> list[Any]:
+    if not isinstance(found, list):
+        raise RefusedError(400, f"{what} must be a list; got {show(found)[:_SHOWN]}")
+    if not 1 <= len(found) <= MOST:
+        raise RefusedError(400, f"{what} are {len(found):,}: send 1 to {MOST:,} at once")
+    return found
+
+
+def _name(given: Mapping[str, Any], what: str, usual: str) -> str:
+    name = given.get(what)
+    if name is None:
+        return usual
+    if not isinstance(name, str) or not name:
+        raise RefusedError(400, f"{what} must be the name of a field; got {show(name)[:_SHOWN]}")
+    return name
+
+
+def _durable(given: Mapping[str, Any]) -> bool:
+    chosen = given.get("durability", DURABILITY[0])
+    if chosen not in DURABILITY:
+        one_of = " or ".join(DURABILITY)
+        raise RefusedError(400, f"durability is {one_of}; got {show(chosen)[:_SHOWN]}")
+    return bool(chosen == DURABILITY[0])
+
+
+def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, bool]:
+    """Return a record's id and whether it has a label; it is renamed as the log wants it."""
+    if type(record) is not dict:
+        raise _WrongError(f'it is no object: write {{"field": value}}; got {show(record)[:_SHOWN]}')
+    if wanted != names:
+        for asked, own in zip(wanted, names, strict=True):
+            if asked != own and asked in record:
+                if own in record:
+                    raise _WrongError(
+                        f"it has {asked!r}, which the request names, and {own!r}, which the server "
+                        "does: leave one out"
+                    )
+                record[own] = record.pop(asked)
+    if "records" in record and type(record["records"]) is list:
+        raise _WrongError(f"it is a request, not a record: send Content-Type: {JSON}")
+    key = record.get(names.id)
+    if key is not None and type(key) not in (str, int):
+        raise _WrongError(f"{names.id!r} must be text or a whole number; got {show(key)[:_SHOWN]}")
+    return key, record.get(names.label) is not None
+
+
+def _label(one: Any) -> tuple[Any, Any]:
+    example = '{"id": ..., "label": ...}'
+    if type(one) is not dict:
+        raise _WrongError(f"it is no object: write {example}; got {show(one)[:_SHOWN]}")
+    if unknown := set(one) - {"id", "label"}:
+        raise _WrongError(f"unknown: {show(min(unknown))[:_SHOWN]}: write {example}")
+    key, label = one.get("id"), one.get("label")
+    if type(key) not in (str, int):
+        said = "it is missing" if key is None else f"got {show(key)[:_SHOWN]}"
+        raise _WrongError(f"'id' must be the text or the whole number of its record; {said}")
+    if type(label) not in (str, int, float, bool) or (
+        type(label) is float and not math.isfinite(label)
+    ):
+        said = "it is missing" if label is None else f"got {show(label)[:_SHOWN]}"
+        raise _WrongError(f"'label' must be text, a number, true or false; {said}")
+    return key, label
+
+
+def _not_json(raw: bytes, error: orjson.JSONDecodeError) -> str:
+    """Return what is wrong with bytes that are no JSON, and what to do."""
+    if not raw.strip():
+        return "it is empty"
+    try:
+        raw.decode()
+    except UnicodeDecodeError as bad:
+        return f"byte {bad.start + 1} is not UTF-8"
+    said = str(error)
+    if "depth" in said:
+        return "it is nested too deeply, more than 1,024 levels"
+    if b"NaN" in raw or b"Infinity" in raw or "infinity" in said:
+        return f"JSON has no NaN and no infinity: write null for what is missing ({said})"
+    return f"it is not JSON: {said}"
