@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stream_llsvm import KeyedClassifier
 from stream_llsvm.cluster.host import Died, InlineHost
 from stream_llsvm.cluster.rounds import Setup, Worker, model_bytes
 from stream_llsvm.connectors.base import Batch, Position, Sliced
@@ -33,6 +34,19 @@ def source_of(n: int, seed: int = 0) -> ListSource:
 def digest(model: Any) -> bytes:
     """Return what two models that are the same have in common."""
     return model_bytes(model)
+
+
+def seen_of(learned: KeyedClassifier) -> dict[str, Any]:
+    """Return all that a model knows, key by key."""
+    bank = learned._bank
+    own = {
+        key: (bank.matrix[place].tobytes(), int(bank.facts[place]))
+        for key, place in bank.places.items()
+    }
+    head = [getattr(bank, name).tobytes() for name in ("trust", "tallies", "statistics")]
+    state = learned.model._state
+    assert state is not None
+    return {"keys": own, "head": head, "model": state.state.tobytes()}
 
 
 class Mortal:

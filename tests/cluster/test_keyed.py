@@ -18,7 +18,7 @@ from stream_llsvm.cluster.shards import shard_of
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.resume import EngineError
-from tests.cluster.streams import FaultyHost, records
+from tests.cluster.streams import FaultyHost, records, seen_of
 
 N, KEYS = 9_300, 150
 TOLD = ("records", "learned", "predicted")
@@ -58,19 +58,6 @@ def engine_of(folder: Path, faults: dict[int, str] | None = None, **options: Any
     host = FaultyHost(Setup(source.description), faults or {})
     given_options: dict[str, Any] = {"workers": 2, "slice": 1_000, "model": model()} | options
     return ClusterEngine(source, checkpoints=Checkpoints(folder), host=host, **given_options)
-
-
-def seen_of(learned: KeyedClassifier) -> dict[str, Any]:
-    """Return all that a model knows, key by key."""
-    bank = learned._bank
-    own = {
-        key: (bank.matrix[place].tobytes(), int(bank.facts[place]))
-        for key, place in bank.places.items()
-    }
-    head = [getattr(bank, name).tobytes() for name in ("trust", "tallies", "statistics")]
-    state = learned.model._state
-    assert state is not None
-    return {"keys": own, "head": head, "model": state.state.tobytes()}
 
 
 @pytest.fixture(scope="module")

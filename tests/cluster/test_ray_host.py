@@ -18,12 +18,17 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm import KeyedClassifier, SAPLClassifier
+from stream_llsvm.cluster import ClusterEngine
 from stream_llsvm.cluster.ray_host import RayHost, token_file
 from stream_llsvm.cluster.rounds import Setup
+from stream_llsvm.connectors.list_source import ListSource
+from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.model.file import ModelFileError
 from tests.cluster.one_run import engine_of, outcome
 from tests.cluster.processes import descendants, kill, listening, wait_for
+from tests.cluster.streams import records, seen_of
 
 ray = pytest.importorskip("ray")
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +101,37 @@ def test_a_learner_is_killed(
     killer.join()
     assert outcome(engine) == undisturbed
     assert engine.counts["restarts"] == 1
+
+
+def test_a_learner_of_keys_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    """The one in its place reads what it knew of its keys, and learns what it had not written."""
+    rows = [{**one, "who": f"k{one['id'] % 97}"} for one in records(N)]
+    model = KeyedClassifier(SAPLClassifier(), "who")
+    engines = []
+    for folder in ("local", "auto"):
+        kept = Checkpoints(tmp_path / folder)
+        engines.append(
+            ClusterEngine(
+                ListSource(rows, label="y"), model.clone(), workers=2, cluster=folder,
+                checkpoints=kept, slice=1_000,
+            )
+        )  # fmt: skip
+    undisturbed, engine = engines
+    undisturbed.run()
+    host = engine.host
+    assert isinstance(host, RayHost)
+
+    def strike() -> None:
+        wait_for(lambda: engine.epoch >= AMID.start)
+        kill(int(host._processes[1].rpartition(":")[2]))
+
+    killer = threading.Thread(target=strike)
+    killer.start()
+    engine.run()
+    killer.join()
+    assert engine.counts["restarts"] == 1
+    assert seen_of(engine.model) == seen_of(undisturbed.model)
+    assert {engine.model.records_of(f"k{i}") for i in range(97)} == {N // 97, N // 97 + 1}
 
 
 def begun(folder: Path) -> int:
