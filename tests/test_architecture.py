@@ -63,6 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "learners",
         "members",
         "model",
+        "options",
         "records",
         "version",
     },

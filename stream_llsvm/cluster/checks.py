@@ -89,8 +89,8 @@ def check_learners(host: Host, ranks: Iterable[int], folder: Path | None) -> Non
     if folder is None:
         return
     path, token = folder / f".seen-by-all-{secrets.token_hex(8)}", secrets.token_hex(16)
-    path.write_text(token, encoding="utf-8")
     try:
+        path.write_text(token, encoding="utf-8")
         seen = {rank: host.call(rank, "read", str(path.resolve())) for rank in told}
         for rank, answer in seen.items():
             if answer.result() != token:
@@ -98,5 +98,7 @@ def check_learners(host: Host, ranks: Iterable[int], folder: Path | None) -> Non
                     f"learner {rank} does not see {folder}, where the run is kept: choose a folder "
                     "that all machines share"
                 )
+    except OSError as error:
+        raise EngineError(f"cannot write to {folder}: {error}") from None
     finally:
         path.unlink(missing_ok=True)

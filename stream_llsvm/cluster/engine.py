@@ -31,6 +31,7 @@ from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.keyed import KeyedClassifier
+from stream_llsvm.options import whole as whole_number
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -137,7 +138,7 @@ class ClusterEngine:
         check_model(self.model, most, folder)
         self.files = Files()
         self.source, description = _described(source)
-        self.plan = Plan(most, slice, grows=workers == "auto")
+        self.plan = Plan(most, whole_number("slice", slice, 1, 10**9), grows=workers == "auto")
         self.progress = Progress(window, detector_of(detector), task_of(self.model))
         self.census, self.order = Census(), Order(self.progress)
         self.rejects = Rejects(None, max_rejected_ratio)

@@ -8,6 +8,7 @@ learned again.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -166,7 +167,8 @@ def begin_round(folder: Path, epoch: int) -> None:
 
     Nothing but that count depends on the note: it is not synced.
     """
-    (folder / _BEGUN).write_text(str(epoch + 1))
+    with contextlib.suppress(OSError):  # such as a full disk, of which the manifest tells
+        (folder / _BEGUN).write_text(str(epoch + 1))
 
 
 def begun(folder: Path) -> int:

@@ -16,6 +16,7 @@ from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.resume import EngineError
 from tests.cluster.streams import FaultyHost, digest, records, source_of
+from tests.disk import fill, small_disk
 
 N = 9_300
 TOLD = ("records", "learned", "predicted")
@@ -161,6 +162,30 @@ def test_an_engine_and_a_cluster_go_on_from_each_other(tmp_path: Path) -> None:
     assert report["learned"] == N
 
 
+def test_a_full_disk_costs_no_more_than_the_last_rounds(
+    tmp_path: Path, undisturbed: ClusterEngine
+) -> None:
+    """What could not be kept is told, and learned again when there is room."""
+    with small_disk(tmp_path / "disk") as disk:
+        if disk is None:
+            pytest.skip("no file system can be mounted here")
+        folder = disk / "kept"
+        engine_of(folder=folder).run(max_records=4_000)
+        full = fill(disk)
+        broken = engine_of(folder=folder)
+        with pytest.raises(EngineError, match="No space left"):
+            broken.run(max_records=2_000)
+        full.unlink()
+        fill(disk, leave=16_000)
+        report = engine_of(folder=folder).run(max_records=2_000)
+        assert report["records"] == 6_000
+        assert report["lost"]["records"] == 2_000
+        full.unlink()
+        again = engine_of(folder=folder)
+        assert again.run()["cluster"]["repeated"] == 1
+        assert digest(again.model) == digest(undisturbed.model)
+
+
 def test_a_folder_of_another_model_is_refused(tmp_path: Path) -> None:
     engine_of(folder=tmp_path / "kept").run(max_records=2_000)
     with pytest.raises(EngineError, match="holds a run of a SAPLClassifier, not a Committee"):
@@ -184,6 +209,7 @@ def test_auto_takes_one_where_the_backlog_only_shrinks() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
+        ({"slice": 0}, "slice"),
         ({"workers": 0}, "workers is a number from 1 up"),
         ({"workers": 17}, "17 learners of one model: .*; take fewer, or say force"),
         ({"model": CommitteeClassifier(members=("local", "prior"))}, "'local.*' cannot be merged"),
