@@ -73,6 +73,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": {"connectors", "dashboard", "engine", "records", "version"},
     "cli": {
         "alerts",
+        "cluster",
         "connectors",
         "dashboard",
         "engine",

@@ -33,7 +33,7 @@ from stream_llsvm.model.file import ModelFileError
 _Made = TypeVar("_Made")
 #: What a key is called that is no field of its record, such as that of a message.
 OWN_KEY = "message key"
-_UNFIT = (
+UNFIT = (
     EngineError,
     CheckpointError,
     LeaseError,
@@ -154,11 +154,11 @@ def make_engine(
         numbers = label_values(late if late is not None and "from" in late else settings["source"])
         columns = said_of_columns(settings["source"], late)
         engine = Engine(source, model, sink=sink, numbers=numbers, columns=columns, **how)
-    except _UNFIT as error:
+    except UNFIT as error:
         raise MistakeError(one_line(error)) from None
     if kept is not None:
         for name, found in engine.models.items():
-            _check_same_model(found, wanted[name], kept["folder"])
+            check_same_model(found, wanted[name], kept["folder"])
     if (publish := settings.get("publish")) is not None:
         check_folder_place("--publish", publish["folder"])
         more = {name: publish[name] for name in ("every", "keep") if name in publish}
@@ -166,7 +166,7 @@ def make_engine(
     return engine
 
 
-def _check_same_model(kept: Any, wanted: Any, folder: str) -> None:
+def check_same_model(kept: Any, wanted: Any, folder: str) -> None:
     """Refuse to go on with another model than the one that is asked for."""
     if type(kept) is not type(wanted):
         differ = f"a {type(kept).__name__}, not a {type(wanted).__name__}"

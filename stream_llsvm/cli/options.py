@@ -60,7 +60,21 @@ def _alerts(check: str) -> Kind:
     return Kind(checked)
 
 
+def _workers(name: str, value: Any) -> Any:
+    """Return how many learners there are: a number from 1 up, or ``auto``."""
+    if value == "auto" or (type(value) is int and value >= 1):
+        return value
+    raise ValueError(f'{name} is a whole number from 1 up, or "auto", not {value!r}')
+
+
+def _number_or_word(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
 SECRET = Kind(secret)
+WORKERS = Kind(
+    _workers, metavar="N|auto", choices=lambda: ["auto", "2", "4"], parse=_number_or_word
+)
 MODEL = Kind(text, metavar="MODEL", choices=_models)
 
 
@@ -163,6 +177,24 @@ SECTIONS: dict[str, dict[str, Key]] = {
             "--probabilities",
             "Write that of the likeliest label (top, usual), or of all.",
         ),
+    },
+    "cluster": {
+        "workers": Key(
+            WORKERS,
+            "--workers",
+            "Learn with so many learners, merged after each round; auto: more while it is behind.",
+            needed=True,
+        ),
+        "address": Key(
+            TEXT,
+            "--cluster",
+            "Where they live: auto (Ray on this machine, usual), ray://host:10001, or local.",
+        ),
+        "slice": Key(
+            whole_number(1, 10**9), "--slice", "Records that each learns between merges (5000)."
+        ),
+        "newest": Key(any_number(1, 1_000)),
+        "force": Key(SWITCH, "--force", "Let more than 16 learners share one model."),
     },
     "dashboard": {
         "host": Key(TEXT),

@@ -140,6 +140,8 @@ class Pipeline:
                 self._miss(section, key, rule)
         if section == "source":
             self._check_labels(given)
+        if section == "cluster":
+            self._check_cluster(given)
         if section == "model":
             name = given.get("class", "CommitteeClassifier")
             for key, what in check_model(name, options):
@@ -177,6 +179,22 @@ class Pipeline:
         options = {key: value for key, value in given.items() if key not in own}
         for key, what in check_model(kind, options):
             add(key, what)
+
+    def _check_cluster(self, given: dict[str, Any]) -> None:
+        """Note what many learners cannot do."""
+        if given.get("workers", 1) == 1:
+            return
+        for there, what in (
+            ("labels" in self.settings, "labels of their own stream are joined by one learner"),
+            (bool(self.settings.get("challengers")), "challengers learn beside one learner"),
+            (self._says("checkpoints", "standby"), "a run that has a standby has one learner"),
+        ):
+            if there:
+                self.add("cluster", "workers", f"{what}: leave out one of both")
+
+    def _says(self, section: str, key: str) -> bool:
+        there: Any = self.settings.get(section)
+        return isinstance(there, dict) and bool(there.get(key))
 
     def _check_keys(self, given: dict[str, Any], name: Any) -> None:
         """Note if a model cannot be kept for each key."""

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer import Option
@@ -110,6 +110,7 @@ def run_pipeline(
 
     from stream_llsvm.cli.build import make_engine, make_sink
     from stream_llsvm.cli.checks import check_can_write
+    from stream_llsvm.cli.cluster import is_asked_for, make_cluster_engine
     from stream_llsvm.cli.log import Alarms, logged
     from stream_llsvm.cli.terminal import Watch, print_json, print_table
 
@@ -134,7 +135,11 @@ def run_pipeline(
             stack.callback(sink.close)
             if "checkpoints" in settings:
                 _say_what_comes_twice(sink)
-        engine = make_engine(settings, sink, stack, lease)
+        engine: Engine
+        if is_asked_for(settings):  # which those who watch a run do not tell from one learner
+            engine = cast("Engine", make_cluster_engine(settings, sink, stack))
+        else:
+            engine = make_engine(settings, sink, stack, lease)
         if lease is not None:
             engine.progress.note("owner", story(lease))
         if save is not None:  # now that the run's own folders are there

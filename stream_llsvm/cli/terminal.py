@@ -184,6 +184,8 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         drawn.add_row(f"  {name}", f"{number:,}", "")
     for name, number in report.get("waiting", {}).items():
         drawn.add_row(f"late labels: {name}", f"{number:,}", "")
+    for name, number in _of_cluster(report.get("cluster", {})).items():
+        drawn.add_row(name, f"{number:,}", "")
     if report["scores"]:
         both = [report["scores"][view] for view in ("cumulative", "windowed")]
         for score in scores_of(report["task"]):
@@ -207,6 +209,20 @@ def _add_challenger(drawn: Table, one: dict[str, Any], report: dict[str, Any]) -
     than = {"better": "errs less than", "worse": "errs more than"}.get(one["verdict"])
     told = "undecided" if than is None else f"{than} {report['champion']}"
     drawn.add_row(f"  over {one['compared']:,} records", told, "")
+
+
+def _of_cluster(told: dict[str, Any]) -> dict[str, int]:
+    """Return what there is to say of many learners; nothing of one."""
+    if not told:
+        return {}
+    merges = {f"merges that fell back: {name}": n for name, n in told["fallbacks"].items()}
+    return {
+        "rounds": told["rounds"],
+        "  repeated": told["repeated"],
+        "learners, at last": told["learners"],
+        "  restarted": told["restarts"],
+        **merges,
+    }
 
 
 def print_models(title: str, rows: list[dict[str, Any]], task: Task) -> None:

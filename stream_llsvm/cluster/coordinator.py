@@ -88,12 +88,17 @@ class Coordinator:
         self._checked = 0
 
     def round(
-        self, epoch: int, model: Any, slices: Sequence[Slice], files: Files = NO_FILES
+        self,
+        epoch: int,
+        model: Any,
+        slices: Sequence[Slice],
+        files: Files = NO_FILES,
+        learned: int = 0,
     ) -> Outcome:
         """Return what came of a round; the model that it begins with stays as it is.
 
         Learners of one model get a slice each. Of a model for each key all get the same stretch,
-        and learn the records of their keys.
+        and learn the records of their keys. The model has learned so many records.
         """
         begin = time.perf_counter()
         ranks = range(len(slices))
@@ -104,7 +109,8 @@ class Coordinator:
         if isinstance(model, KeyedClassifier):
             lessons = self._by_key(epoch, slices, files)
         answers = [
-            self.host.call(rank, "learn", data, lesson) for rank, lesson in enumerate(lessons)
+            self.host.call(rank, "learn", data, lesson._replace(learned=learned))
+            for rank, lesson in enumerate(lessons)
         ]
         audited = self._is_audited(data, epoch, model, slices)
         done: list[Done] = [answer.result() for answer in answers]

@@ -14,10 +14,12 @@ from stream_llsvm.cluster.checks import check_model, check_workers
 from stream_llsvm.cluster.coordinator import Coordinator, Outcome
 from stream_llsvm.cluster.host import Host, InlineHost
 from stream_llsvm.cluster.manifest import COUNTS, begin_round, continued, end_rounds, write
+from stream_llsvm.cluster.outbox import encode_of
+from stream_llsvm.cluster.outbox import write as write_results
 from stream_llsvm.cluster.plan import Load, Plan, slices
 from stream_llsvm.cluster.rounds import Done, Setup, Worker, in_order, refusal, sliced
 from stream_llsvm.cluster.shards import Files, remove_unneeded, whole
-from stream_llsvm.connectors.base import Described, Position, Sliced
+from stream_llsvm.connectors.base import DeadLetters, Described, Owned, Position, Sink, Sliced
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
@@ -76,6 +78,8 @@ class ClusterEngine:
     audit
         For which share of the rounds one more learner learns all of them in order, to measure what
         several learners cost: see `Auditor`. Not done of a model for each key.
+    sink, dead_letters, probabilities
+        As of `Engine`. They are written in the order of the slices, with each round.
     max_rejected_ratio, detector, window, numbers, columns, watchers
         As of `Engine`. Watchers are told of each round by ``on_turn``, and of no batch.
     force
@@ -122,6 +126,9 @@ class ClusterEngine:
         slice: int = 5_000,
         newest: float = 2.0,
         audit: float = 0.02,
+        sink: Sink | None = None,
+        dead_letters: DeadLetters | None = None,
+        probabilities: str = "top",
         max_rejected_ratio: float = 0.5,
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
@@ -141,11 +148,11 @@ class ClusterEngine:
         self.plan = Plan(most, whole_number("slice", slice, 1, 10**9), grows=workers == "auto")
         self.progress = Progress(window, detector_of(detector), task_of(self.model))
         self.census, self.order = Census(), Order(self.progress)
-        self.rejects = Rejects(None, max_rejected_ratio)
+        self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.columns = None if columns is None else dict(columns)
         self.checkpoints = checkpoints
         self.watchers = list(watchers)
-        self.late = self.sink = None  # labels that come later are not joined here
+        self.late, self.sink = None, sink  # labels that come later are not joined here
         self.challengers = Challengers(ORIGINAL, window)  # there are none
         self.position: Position | None = None
         self.epoch, self.load = 0, Load()
@@ -155,7 +162,15 @@ class ClusterEngine:
         # By manifests that are being written, and by those that are.
         self._named, self._needed = dict[int, Named](), list[Named]()
         self._stop = threading.Event()
-        setup = Setup(description, None if numbers is None else dict(numbers))
+        if probabilities not in ("top", "all"):
+            raise ValueError(f'probabilities is "top" or "all"; got {probabilities!r}')
+        setup = Setup(
+            description,
+            None if numbers is None else dict(numbers),
+            encode_of(sink),
+            probabilities == "all",
+            dead_letters is not None,
+        )
         self.auditor = Auditor(audit, most, self.progress.task)
         spare = audit > 0 and most > 1 and not by_key
         self.host = host or _host(cluster, setup, most + spare)
@@ -193,7 +208,7 @@ class ClusterEngine:
         """
         if self._saver is not None:
             self._saver.begin()
-            self._own(busy=True)
+        self._own(busy=True)
         as_engine = cast("Engine", self)
         try:
             for watcher in self.watchers:
@@ -215,8 +230,9 @@ class ClusterEngine:
         return self.report()
 
     def _own(self, *, busy: bool) -> None:
-        if self.checkpoints is not None:
-            self.checkpoints.ownership.busy = busy
+        for each in (self.checkpoints, self.sink, self.rejects.letters):
+            if isinstance(each, Owned):
+                each.ownership.busy = busy
 
     def _run(self, max_records: int | None) -> None:
         begin = self.progress.counts["records"]
@@ -237,7 +253,9 @@ class ClusterEngine:
                 self._saver.turn()
                 self._remove_unneeded()
         self.auditor.look(wait=True)
-        if self._saver is not None and self.checkpoints is not None:
+        if self._saver is None:
+            self.flush()
+        elif self.checkpoints is not None:
             self._saver.finish()
             if self._saver.lost is None:
                 end_rounds(self.checkpoints.folder)
@@ -265,7 +283,8 @@ class ClusterEngine:
         if self.checkpoints is not None:
             self.checkpoints.check()
             begin_round(self.checkpoints.folder, self.epoch)
-        self._take(self._coordinator.round(self.epoch, self.model, parts, self.files))
+        learned = self.progress.counts["learned"]
+        self._take(self._coordinator.round(self.epoch, self.model, parts, self.files, learned))
         self.position = parts[-1].end
         self.epoch += 1
         self.counts["rounds"] += 1
@@ -302,6 +321,10 @@ class ClusterEngine:
             self.rejects.add(each.rejects)
             for disorder in each.disorder:
                 self.order.take(disorder)
+            if each.outbox.rejected and self.rejects.letters is not None:
+                self.rejects.letters.write(each.outbox.rejected)
+        if self.sink is not None:
+            write_results(self.sink, [each.outbox for each in done])
 
     def _remove_unneeded(self) -> None:
         """Remove files of keys that none of the manifests which are kept needs."""
@@ -320,7 +343,10 @@ class ClusterEngine:
             remove_unneeded(kept.folder, needed, self._needed[0].epoch)
 
     def flush(self) -> None:
-        """Return when all that was written is where it will survive: there is no sink."""
+        """Return when all that was written is where it will survive this process."""
+        for sink in (self.sink, self.rejects.letters):
+            if sink is not None:
+                sink.flush()
 
     def report(self) -> dict[str, Any]:
         """Return counts and scores, and how the rounds went."""

@@ -13,18 +13,20 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from stream_llsvm.cluster.plan import Load
 from stream_llsvm.cluster.shards import Files, first_file, sent_payload
-from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
-from stream_llsvm.engine.resume import Contents, EngineError, contents_of
+from stream_llsvm.engine.checkpoints import Checkpoints, Made
+from stream_llsvm.engine.resume import Contents, EngineError, contents_of, newest, take_back
+from stream_llsvm.engine.save import once_only, written
 from stream_llsvm.engine.validation import MOST, count, counter, part, require
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.model.file import ModelFileError
 
 if TYPE_CHECKING:
     from stream_llsvm.cluster.engine import ClusterEngine
+    from stream_llsvm.engine.engine import Engine
 
 _BEGUN = "rounds-begun"
 _SHARDED = "KeyedShards"
@@ -82,7 +84,8 @@ def saved(engine: ClusterEngine) -> dict[str, Any]:
         "columns": engine.columns,
         "deletes": engine.rejects.deletes,
         "late": None,
-        "written": [None, None],
+        "once": once_only(cast("Engine", engine)),
+        "written": written(cast("Engine", engine)),
         "cluster": {
             "epoch": engine.epoch,
             "load": list(engine.load),
@@ -128,7 +131,8 @@ def manifest_of(payload: Mapping[str, Any]) -> Manifest:
 
 def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     """Let the engine continue from the newest manifest that holds, if there is one."""
-    found: Found | None = next(checkpoints.newest_first(manifest_of), None)
+    as_engine = cast("Engine", engine)
+    found = newest(as_engine, checkpoints, manifest_of, lambda manifest: manifest.run)
     if found is None:
         try:
             _begin_keys(engine, checkpoints)
@@ -159,6 +163,11 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     at = checkpoints.path(found.number).stat().st_mtime
     checkpoints.newest = Made(found.number, at, records)
     engine.counts["repeated"] += max(0, begun(checkpoints.folder) - manifest.epoch)
+    try:
+        take_back(as_engine, run)
+    except ValueError as error:
+        path = checkpoints.path(found.number)
+        raise EngineError(f"{error} ({path} stands there; another folder begins anew)") from None
     engine.progress.note("continued", f"from manifest {found.number}, {records:,} records")
 
 

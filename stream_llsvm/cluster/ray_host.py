@@ -11,6 +11,7 @@ import atexit
 import os
 import secrets
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -25,6 +26,7 @@ from stream_llsvm.cluster.rounds import Setup, Worker, process_name
 from stream_llsvm.engine.resume import EngineError
 
 LOOPBACK = "127.0.0.1"
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _STORE = 256 * 2**20  # bytes that models on their way may take
 _MODE, _TOKENS = "RAY_AUTH_MODE", ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -95,6 +97,7 @@ class RayHost:
             return sys.modules["ray"]  # this process is in a cluster already
         if self._own:
             self._hide()
+        handlers = {one: signal.getsignal(one) for one in _SIGNALS}
         try:
             import ray
 
@@ -122,6 +125,9 @@ class RayHost:
             raise EngineError(f"no cluster at {self._address}: {said}") from None
         finally:
             self._show()
+            if threading.current_thread() is threading.main_thread():
+                for one, handler in handlers.items():  # Ray's own would end the process at once
+                    signal.signal(one, handler)
         self._begins = True
         if self._own and not is_here(_host_of(ray.get_runtime_context().gcs_address)):
             self._ray = ray

@@ -19,6 +19,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.cluster.outbox import Encode, Outbox
 from stream_llsvm.cluster.plan import Slice
 from stream_llsvm.cluster.shards import Shard, ShardKeeper, Written, sent_payload, shard_of
 from stream_llsvm.connectors.base import Batch, Disorder, Sliced, SourceError
@@ -45,11 +46,20 @@ class Setup(NamedTuple):
         A description, see ``connectors/description.py``.
     numbers
         How a label that is text is read as a number, by `Values`' options.
+    encode
+        What makes predictions ready to be written; None if nobody wants them.
+    every
+        Whether predictions say the probability of every label.
+    letters
+        Whether records that cannot be used are wanted, with their bytes.
 
     """
 
     source: Mapping[str, Any]
     numbers: Mapping[str, Any] | None = None
+    encode: Encode | None = None
+    every: bool = False
+    letters: bool = False
 
 
 class Lesson(NamedTuple):
@@ -63,12 +73,15 @@ class Lesson(NamedTuple):
         What is learned, in order.
     shard
         Of a model for each key: only the records of these keys are learned.
+    learned
+        How many records the model has learned before; None if nothing is to be written.
 
     """
 
     epoch: int
     slices: tuple[Slice, ...]
     shard: Shard | None = None
+    learned: int | None = None
 
 
 class Answered(NamedTuple):
@@ -111,6 +124,8 @@ class Done(NamedTuple):
         ``cpu`` of the thread that learned.
     process
         Which process did it.
+    outbox
+        What is to be written.
     written
         The file with what was learned of keys, if any.
 
@@ -123,6 +138,7 @@ class Done(NamedTuple):
     disorder: list[Disorder]
     seconds: dict[str, float]
     process: str
+    outbox: Outbox
     written: Written | None = None
 
 
@@ -176,7 +192,7 @@ class Worker:
 
     def learn(self, model: bytes, lesson: Lesson) -> Done:
         """Let a model learn the slices of a lesson."""
-        return learned(model, lesson, self.source, self._setup.numbers, self._keeper)
+        return learned(model, lesson, self.source, self._setup, self._keeper)
 
     def about(self) -> dict[str, Any]:
         """Return what has to be the same in all processes of a cluster."""
@@ -217,7 +233,7 @@ def learned(
     model: bytes,
     lesson: Lesson,
     source: Sliced,
-    numbers: Mapping[str, Any] | None = None,
+    setup: Setup,
     keeper: ShardKeeper | None = None,
 ) -> Done:
     """Return a model after it has answered and learned all records of a lesson.
@@ -230,21 +246,25 @@ def learned(
         What is learned.
     source
         Where it is.
-    numbers
-        How a label that is text is read as a number, by `Values`' options.
+    setup
+        What all learners are told.
     keeper
         What knows the keys of the lesson's shard.
 
     """
     begin, worked = time.perf_counter(), time.thread_time()
     seconds = {"read": 0.0, "learn": 0.0, "carry": 0.0}
-    learner = Learner(model_of(model), values=None if numbers is None else Values(**numbers))
+    values = None if setup.numbers is None else Values(**setup.numbers)
+    learner = Learner(model_of(model), every=setup.every, values=values)
     shard, keeper = lesson.shard, keeper or ShardKeeper()
     if shard is not None:
         keeper.bring(learner.model, shard, lesson.epoch)
     since = 0 if shard is None else learner.model._bank.taught
     seconds["carry"] += time.perf_counter() - begin
-    rejects, answered, disorder = Rejects(None, _ALL), list[Answered](), list[Disorder]()
+    writes = lesson.learned is not None
+    encode, letters = (setup.encode, setup.letters) if writes else (None, False)
+    outbox = Outbox(encode, letters, lesson.learned or 0)
+    rejects, answered, disorder = Rejects(outbox, _ALL), list[Answered](), list[Disorder]()
     first = 0
     for part in lesson.slices:
         batches = source.between(*part)
@@ -260,7 +280,7 @@ def learned(
                 n = len(batch)
                 batch, own = belonging(batch, learner.key, shard)
                 at, first = own + first, first + n
-            answered.append(_answered(learner, batch, at, rejects))
+            answered.append(_answered(learner, batch, at, rejects, outbox))
             seconds["learn"] += time.perf_counter() - begin
             if batch.disorder is not None:
                 disorder.append(batch.disorder)
@@ -270,11 +290,18 @@ def learned(
     data = model_bytes(learner.model)
     seconds["carry"] += time.perf_counter() - begin
     seconds["cpu"] = time.thread_time() - worked
-    return Done(lesson.epoch, data, answered, rejects, disorder, seconds, process_name(), written)
+    rejects.letters = None  # the letters go by themselves
+    return Done(
+        lesson.epoch, data, answered, rejects, disorder, seconds, process_name(), outbox, written
+    )  # fmt: skip
 
 
 def _answered(
-    learner: Learner, batch: Batch, at: NDArray[np.int64] | None, rejects: Rejects
+    learner: Learner,
+    batch: Batch,
+    at: NDArray[np.int64] | None,
+    rejects: Rejects,
+    outbox: Outbox,
 ) -> Answered:
     """Let the learner answer and learn a batch that it can read."""
     rejects.take(batch.rejected, batch.bad_fields)
@@ -284,8 +311,11 @@ def _answered(
         return Answered([], Answers([], None, None, {}), None, 0, records, at)
     answers = learner.take(batch)
     rejects.refused(batch.places, answers.refused)
+    outbox.take(batch, answers, at)
     labels = batch.labels if answers.given is None else answers.given
-    return Answered(labels, answers, batch.weights, len(batch), records, at)
+    return Answered(
+        labels, answers._replace(probabilities=None), batch.weights, len(batch), records, at
+    )
 
 
 def belonging(batch: Batch, key: Hashable, shard: Shard) -> tuple[Batch, NDArray[np.int64]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,7 +119,8 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     for source in (engine.source, labels):
         if source is not None and not seekable(source):
             engine.progress.note("at most once", f"{source.name} {_CANNOT_SEEK}")
-    found = _newest(engine, checkpoints)
+    made_of = partial(contents_of, trust_pickle=engine.trust_pickle, functions=_functions(engine))
+    found = newest(engine, checkpoints, made_of, lambda contents: contents)
     if found is None:
         # Even a run that dies before its first checkpoint must know where its outputs began.
         try:
@@ -248,24 +249,47 @@ def _seek(engine: Engine, contents: Contents) -> None:
         labels = engine.late.source
         if labels is not None and engine.late.position is not None and seekable(labels):
             labels.seek(engine.late.position)
+    take_back(engine, contents)
+
+
+def take_back(engine: Engine, contents: Contents) -> None:
+    """Take back what was written since a checkpoint."""
     for each, written in zip(outputs(engine), contents.written, strict=True):
         if isinstance(each, Rollback) and written is not None:
             each.truncate(written)
 
 
-def _newest(engine: Engine, checkpoints: Checkpoints) -> Found | None:
-    """Return the newest checkpoint that can be read and whose predictions were committed."""
-    made_of = partial(contents_of, trust_pickle=engine.trust_pickle, functions=_functions(engine))
+def newest(
+    engine: Engine,
+    checkpoints: Checkpoints,
+    made_of: Callable[[Mapping[str, Any]], Any],
+    run_of: Callable[[Any], Contents],
+) -> Found | None:
+    """Return the newest checkpoint that can be read and whose predictions were committed.
+
+    Parameters
+    ----------
+    engine
+        The run, of which only the sink is asked.
+    checkpoints
+        Where they are.
+    made_of
+        Makes what one holds of its payload.
+    run_of
+        Returns the part of that which every checkpoint holds.
+
+    """
     sink = transactional(engine.sink)
     if sink is None:
         return next(checkpoints.newest_first(made_of), None)
     committed = sink.committed_offsets()
     for found in checkpoints.newest_first(made_of):
-        if (found.contents.position or {}) == committed:
+        run = run_of(found.contents)
+        if (run.position or {}) == committed:
             return found
-        if found.contents.rolled_back:
+        if run.rolled_back:
             raise EngineError(
-                f"{checkpoints.path(found.number)} goes back {found.contents.rolled_back}, and "
+                f"{checkpoints.path(found.number)} goes back {run.rolled_back}, and "
                 f"predictions were committed up to {committed}, which cannot be taken back: roll "
                 "back with --skip, or give another transactional id and folder"
             )

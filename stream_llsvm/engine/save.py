@@ -59,17 +59,20 @@ def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
         "columns": engine.columns,
         "deletes": engine.rejects.deletes,
         "challengers": engine.challengers.payload(trust_pickle=engine.trust_pickle),
-        "once": _once(engine),
+        "once": once_only(engine),
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),
         },
-        "written": [
-            each.written if isinstance(each, Rollback) else None for each in outputs(engine)
-        ],
+        "written": written(engine),
     }  # fmt: skip
 
 
-def _once(engine: Engine) -> str:
+def written(engine: Engine) -> list[int | None]:
+    """Return how much was written to what can be taken back, for `take_back`."""
+    return [each.written if isinstance(each, Rollback) else None for each in outputs(engine)]
+
+
+def once_only(engine: Engine) -> str:
     """Return why records that came after a checkpoint cannot come once more; empty if they can."""
     if not seekable(engine.source):
         return f"{engine.source.name} cannot be read again"

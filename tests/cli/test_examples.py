@@ -23,7 +23,8 @@ def test_each_is_without_mistakes(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "records"), [("file_to_file", 1_500), ("late_labels", 1_500), ("keyed", 3_000)]
+    ("name", "records"),
+    [("file_to_file", 1_500), ("late_labels", 1_500), ("keyed", 3_000), ("cluster", 3_000)],
 )
 def test_those_of_files_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, records: int

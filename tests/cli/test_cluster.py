@@ -1,0 +1,152 @@
+"""``run --workers``: stopped or killed, each record is learned once, and predicted once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.support import csv_file, lines, newest, refused, started, told, wait_for
+from tests.cli.test_signals import ended
+from tests.cluster.processes import descendants, kill
+
+#: How often everything is killed.
+TIMES = int(os.environ.get("CLUSTER_TIMES", "2"))
+RECORDS = 12_000
+
+
+def arguments(data: Path, to: Path, *more: Any, workers: int = 2) -> list[Any]:
+    columns = ["--label", "y", "--ignore", "id", "--model", "sapl"]
+    of_cluster = ["--workers", workers, "--slice", 1_000]
+    return ["run", "--from", data, *columns, *of_cluster, "--to", to, *more]
+
+
+def places(to: Path) -> list[int]:
+    return [one["offset"] for one in lines(to.read_text())]
+
+
+def test_predictions_are_those_of_all_learners_in_order(tmp_path: Path) -> None:
+    data, to, letters = csv_file(tmp_path / "a.csv", 5_000), tmp_path / "o", tmp_path / "l"
+    with data.open("a") as file:
+        file.write("bad\n" * 3)
+    more = ["--cluster", "local", "--dead-letters", letters, "--probabilities", "all"]
+    report = told(*arguments(data, to, *more))
+    assert report["learned"] == report["predicted"] == 5_000
+    assert report["cluster"]["rounds"] == 5 and report["cluster"]["learners"] == 1
+    found = lines(to.read_text())
+    assert [one["offset"] for one in found] == list(range(2, 5_002))
+    assert [one["records_learned"] for one in found[1_990:2_010]] == list(range(1_990, 2_010))
+    assert found[3_000]["records_learned"] == 2_000  # where the second learner began
+    assert set(found[-1]["probabilities"]) == {"up", "down"}
+    assert [one["offset"] for one in lines(letters.read_text())] == [5_002, 5_003, 5_004]
+    assert report["rejected"] == {"wrong number of fields": 3}
+
+
+def test_one_learner_goes_on_where_several_stopped_and_they_where_it_did(tmp_path: Path) -> None:
+    data, to, folder = csv_file(tmp_path / "a.csv", 6_000), tmp_path / "o", tmp_path / "kept"
+    kept = ["--cluster", "local", "--checkpoints", folder]
+    told(*arguments(data, to, *kept, "--max-records", 3_000))
+    assert told(*arguments(data, to, *kept, "--max-records", 500, workers=1))["learned"] == 3_500
+    assert told(*arguments(data, to, *kept))["learned"] == 6_000
+    assert places(to) == list(range(2, 6_002))
+
+
+def test_what_was_written_and_is_in_no_manifest_is_taken_back(tmp_path: Path) -> None:
+    data, to, folder = csv_file(tmp_path / "a.csv", 4_000), tmp_path / "o", tmp_path / "kept"
+    kept = ["--cluster", "local", "--checkpoints", folder]
+    told(*arguments(data, to, *kept, "--max-records", 2_000))
+    with to.open("a") as file:
+        file.write(to.read_text()[:20_000])
+    told(*arguments(data, to, *kept))
+    assert places(to) == list(range(2, 4_002))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_with_a_commit(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    pytest.importorskip("ray", reason="comes with the extra 'test'")
+    data, to, folder = csv_file(tmp_path / "a.csv", 200_000), tmp_path / "o", tmp_path / "kept"
+    process = started(*arguments(data, to, "--checkpoints", folder, "--json"))
+    try:
+        wait_for(lambda: process.poll() is not None or (to.exists() and to.stat().st_size > 10**6))
+        begun = set(descendants(process.pid))
+    finally:
+        process.send_signal(number)
+    status, out, err = ended(process)
+    assert status == code, err
+    report = json.loads(out)
+    assert report["stopped_by"] == number.name
+    assert 2_000 < report["learned"] < 200_000, "it was over before it was stopped"
+    assert newest(folder)["progress"]["counts"]["learned"] == report["learned"]
+    assert places(to) == list(range(2, report["learned"] + 2))
+    assert begun
+    wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in begun))
+
+
+def test_all_is_killed_and_each_record_is_learned_once(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="comes with the extra 'test'")
+    data, to, folder = csv_file(tmp_path / "a.csv", RECORDS), tmp_path / "o", tmp_path / "kept"
+    model, alone, chance = tmp_path / "m", tmp_path / "alone", random.Random(7)
+    for _ in range(TIMES):
+        before = len(list(folder.glob("checkpoint-*"))) and newest(folder)["cluster"]["epoch"]
+        process = started(*arguments(data, to, "--checkpoints", folder))
+        wait_for(
+            lambda process=process, before=before: process.poll() is not None  # type: ignore[misc]
+            or (folder.exists() and list(folder.glob("checkpoint-*"))
+                and newest(folder)["cluster"]["epoch"] > before)
+        )  # fmt: skip
+        time.sleep(chance.random() * 0.2)  # any moment of a round
+        everybody = [process.pid, *descendants(process.pid)]
+        for one in everybody:
+            kill(one)
+        process.communicate()
+    report = told(*arguments(data, to, "--checkpoints", folder, "--save", model))
+    assert report["records"] == report["learned"] == RECORDS
+    assert places(to) == list(range(2, RECORDS + 2))
+    told(*arguments(data, tmp_path / "other", "--cluster", "local", "--save", alone))
+    assert model.read_bytes() == alone.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--workers", "none"], 'workers is a whole number from 1 up, or "auto"'),
+        (["--workers", 0], 'workers is a whole number from 1 up, or "auto"'),
+        (["--workers", 40, "--cluster", "local"], "above 16 nobody has measured how much"),
+        (["--workers", 2, "--cluster", "moon"], 'cluster is "auto", "local", ray://host:10001'),
+        (["--workers", 2, "--cluster", "ray://10.0.0.1:10001"], "RAY_AUTH_MODE=token"),
+        (["--workers", 2, "--standby"], "a run that has a standby has one learner"),
+        (["--workers", 2, "--follow", "--cluster", "local"], "leave out --follow, or the workers"),
+        (["--workers", 2, "--model", "LocalSVMClassifier"], "cannot be"),
+        (["--slice", 100], "--slice: give --workers, too"),
+    ],
+)
+def test_refusals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[Any], said: str
+) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    data = csv_file(tmp_path / "a.csv", 10)
+    kept = ["--checkpoints", tmp_path / "kept"] if "--standby" in more else []
+    text = refused("run", "--from", data, "--label", "y", *kept, *more)
+    assert said in text and text.count("\n") == 1
+
+
+def test_late_labels_have_one_learner(tmp_path: Path) -> None:
+    data = csv_file(tmp_path / "a.csv", 10)
+    labels = ["--labels", data, "--key", "id", "--label", "y"]
+    text = refused("run", "--from", data, *labels, "--workers", 2)
+    assert "labels of their own stream are joined by one learner" in text
+
+
+def test_a_compressed_file_is_refused(tmp_path: Path) -> None:
+    import gzip
+
+    data = tmp_path / "a.csv.gz"
+    data.write_bytes(gzip.compress(csv_file(tmp_path / "a.csv", 10).read_bytes()))
+    text = refused("run", "--from", data, "--label", "y", "--workers", 2, "--cluster", "local")
+    assert "gunzip --keep" in text and text.count("\n") == 1
