@@ -11,6 +11,7 @@ from typing import Any
 from stream_llsvm.cluster.host import Host
 from stream_llsvm.cluster.rounds import about
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.snapshots import Publisher
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.numbers import NumberLearner
@@ -71,6 +72,18 @@ def check_model(model: Any, workers: int, folder: Path | None) -> None:
         raise ValueError(
             f"a {kind} with the member {alone[0]!r} cannot be merged: leave that member out, or "
             "take one learner"
+        )
+
+
+def check_watchers(model: Any, watchers: Iterable[object]) -> None:
+    """Raise EngineError if one would publish a model for each key: the keys are with the learners.
+
+    What readers got would know no key, and nobody would see that.
+    """
+    if isinstance(model, KeyedClassifier) and any(isinstance(one, Publisher) for one in watchers):
+        raise EngineError(
+            "a model for each key cannot be published while several learn it: publish it from one "
+            "process, without workers"
         )
 
 

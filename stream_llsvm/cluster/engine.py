@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from river import base
 
 from stream_llsvm.cluster.auditor import Auditor
-from stream_llsvm.cluster.checks import check_model, check_workers
+from stream_llsvm.cluster.checks import check_model, check_watchers, check_workers
 from stream_llsvm.cluster.coordinator import Coordinator, Outcome
 from stream_llsvm.cluster.host import Host, InlineHost
 from stream_llsvm.cluster.manifest import COUNTS, begin_round, continued, end_rounds, write
@@ -206,6 +206,7 @@ class ClusterEngine:
 
         A round is learned whole.
         """
+        check_watchers(self.model, self.watchers)
         if self._saver is not None:
             self._saver.begin()
         self._own(busy=True)

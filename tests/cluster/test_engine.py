@@ -15,6 +15,7 @@ from stream_llsvm.cluster.rounds import Setup
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.snapshots import PublishedFiles, Publisher
 from tests.cluster.streams import FaultyHost, digest, records, source_of
 from tests.disk import fill, small_disk
 
@@ -199,6 +200,15 @@ def test_what_cannot_be_read_is_counted_once() -> None:
     source = ListSource(rows, label="y", key="id", weight="w")
     engine = ClusterEngine(source, SAPLClassifier(), workers=2, cluster="local", slice=1_000)
     assert engine.run()["bad_fields"] == {"w": 60}
+
+
+def test_models_are_published_as_rounds_are_learned(tmp_path: Path) -> None:
+    engine = engine_of(n=5_000, watchers=[Publisher(tmp_path / "published", every=0)])
+    engine.run()
+    newest = PublishedFiles(tmp_path / "published").newer()
+    assert newest is not None
+    assert newest.learned == 5_000
+    assert digest(newest.model) == digest(engine.model)
 
 
 def test_auto_takes_one_where_the_backlog_only_shrinks() -> None:

@@ -18,6 +18,7 @@ from stream_llsvm.cluster.shards import shard_of
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.snapshots import Publisher
 from tests.cluster.streams import FaultyHost, records, seen_of
 
 N, KEYS = 9_300, 150
@@ -211,6 +212,9 @@ def test_refusals(tmp_path: Path) -> None:
     alone = KeyedClassifier(CommitteeClassifier(members=("local", "prior")), "who")
     with pytest.raises(ValueError, match=r"'local.*' cannot be merged"):
         engine_of(tmp_path / "alone", model=alone)
+    publishing = engine_of(tmp_path / "of", watchers=[Publisher(tmp_path / "published")])
+    with pytest.raises(EngineError, match="cannot be published while several learn it"):
+        publishing.run()
     tmp_path /= "kept"
     engine_of(tmp_path).run(max_records=1_000)
     with pytest.raises(EngineError, match="with the key 'who', not 'whom'"):
