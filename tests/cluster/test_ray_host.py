@@ -33,7 +33,7 @@ from tests.cluster.streams import records, seen_of
 ray = pytest.importorskip("ray")
 ROOT = Path(__file__).resolve().parents[2]
 KILLS = int(os.environ.get("CLUSTER_KILLS", "1"))
-N = 14_000
+N = 24_000  # so that on a fast machine, too, most rounds are still to come when something dies
 #: Seconds; a machine on which others work may take long to start a cluster.
 PATIENCE = 400
 #: Rounds amid which something dies: in the first ones everything has still to come.
