@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = "stream-llsvm answer --from-model published --from data.csv --to answers.jsonl"
 _WAIT = 0.2  # seconds for records, and between two looks for a first model
+_TOKEN = "--new-token"
 _COLUMNS = columns(
     {name for name, key in SECTIONS["source"].items() if key.flag}
     - {"label", "weight", "ignore", "features", "group"},  # the model knows its features
@@ -41,6 +42,9 @@ _COLUMNS = columns(
 _MORE = {
     "--probabilities": SECTIONS["engine"]["probabilities"],
     "--max-batch": SECTIONS["engine"]["max_batch"],
+    _TOKEN: SECTIONS["dashboard"]["new_token"]._replace(
+        help="With --http: make a token that who asks must send, and print it."
+    ),
 }
 
 
@@ -55,11 +59,22 @@ def command(
         float, Option(metavar="SECONDS", min=0.0, help="Between looks for a newer model (1).")
     ] = 1.0,
     max_records: MAX_RECORDS = None,
+    http: Annotated[
+        str | None,
+        Option(metavar="[HOST:]PORT", help="Answer questions there instead: POST /predict."),
+    ] = None,
     json: JSON = False,
     **given: Any,
 ) -> int:
     """Answer records."""
     more, source = checked(_MORE, given), columns_in(given)
+    if http is not None:
+        if source or to != "-" or max_records is not None or json:
+            raise MistakeError(
+                "--http answers whoever asks: leave out --to, --max-records, --json and what says "
+                "where records come from"
+            )
+        return serve(Models(from_model, look_every, more), http, new_token=bool(more.get(_TOKEN)))
     if not source.get("from"):
         raise MistakeError("--from is missing: say where records come from")
     if to.lower().endswith(".csv"):
@@ -143,6 +158,41 @@ def answer(
         import sys
 
         print_json(counts | {"models": models.number}, sys.stderr if to == "-" else sys.stdout)
+    return INTERRUPTED if stopping.by == "SIGINT" else 0
+
+
+def serve(models: Models, address: str, *, new_token: bool) -> int:
+    """Answer questions over HTTP until a signal comes."""
+    import os
+
+    from stream_llsvm.cli.log import logged, say
+    from stream_llsvm.cli.run import TOKEN, host_and_port
+
+    try:
+        from stream_llsvm.dashboard import guard
+        from stream_llsvm.dashboard.reader import Reader
+        from stream_llsvm.dashboard.server import DashboardError, NoTokenError
+    except ModuleNotFoundError as missing:
+        raise MistakeError(f"--http: {one_line(missing)}") from None
+    host, port = host_and_port(address)
+    made = guard.new_token() if new_token else None
+    try:
+        reader = Reader(host or "127.0.0.1", port, made or os.environ.get(TOKEN) or None)
+    except NoTokenError as error:
+        raise MistakeError(f"{error}: set {TOKEN}, or give {_TOKEN}") from None
+    except DashboardError as error:
+        raise MistakeError(str(error)) from None
+    stop = threading.Event()
+    with logged(), Stopping(stop.set) as stopping, reader:
+        if models.look():
+            reader.snapshot = models.newest
+        say(f"questions are answered at {reader.address}", event="reader", address=reader.address)
+        if made is not None:
+            say(f"they must carry Authorization: Bearer {made}", event="token")
+        while not stop.is_set():
+            if models.look():
+                reader.snapshot = models.newest
+            stop.wait(_WAIT)
     return INTERRUPTED if stopping.by == "SIGINT" else 0
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from stream_llsvm.dashboard.explanations import Kept, explained
 from stream_llsvm.dashboard.json_values import distinct, text
-from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.recent_records import Recent
 from stream_llsvm.engine.task import REGRESSION, task_of
 from stream_llsvm.learners.base import LocalClassifier
@@ -28,7 +28,14 @@ class WrongQuestionError(Exception):
     """What was asked makes no sense; the text says why."""
 
 
-def predict(copies: ModelCopies, asked: Any) -> dict[str, Any]:
+class Models(Protocol):
+    """Whoever has a model to ask: a copy of the run's, or one that was published."""
+
+    def newest(self) -> AbstractContextManager[tuple[Any, int]]:
+        """Lend the newest, and say how many records it has learned."""
+
+
+def predict(copies: Models, asked: Any) -> dict[str, Any]:
     """Return what is predicted of each record, and what of it is not known."""
     records = _only(asked, "records").get("records")
     if not isinstance(records, list) or not 1 <= len(records) <= RECORDS:
@@ -48,7 +55,7 @@ def name_in(asked: Any) -> str:
     return name
 
 
-def explain(copies: ModelCopies, asked: Any, drawn: str | None) -> dict[str, Any]:
+def explain(copies: Models, asked: Any, drawn: str | None) -> dict[str, Any]:
     """Return why a record is answered as it is, as the page shows it."""
     given = _only(asked, "record", "label")
     row = checked(given.get("record"))

@@ -4,39 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from typing import Any, NamedTuple
 
-import orjson
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
-from stream_llsvm.dashboard.guard import Guard, check_origin, policy, refusal
+from stream_llsvm.dashboard.guard import Guard, check_origin, policy
 from stream_llsvm.dashboard.messages import alerts_shown
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
-from stream_llsvm.dashboard.model_copy import ModelCopies, NothingLearnedError
+from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.monitor import OVER
+from stream_llsvm.dashboard.questions import HANDLERS, Questions, json_answer
 from stream_llsvm.dashboard.sse import EventStream
 from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.model.file import dumps
 
-log = logging.getLogger("stream_llsvm")
-
-BODY = 8_000_000  # bytes: 1,000 records of 200 features, whose names may have 30 letters
-BODIES = 8 * BODY  # bytes of all bodies that are held at once
-AT_ONCE = 4  # questions that are answered at once; a body that is read is ten times its size
-SLOW = 10.0  # seconds for a body to come
 SILENT = 10.0  # seconds without a turn after which a run is not well
 COMPILING = 300.0  # the same while kernels are compiled
 _FRESH = 2.0  # seconds; looks are up to 1 s apart
@@ -86,8 +79,7 @@ class Page:
         self._builder, self._monitor = builder, builder.monitor
         # Of its own: the other is held for milliseconds whenever the page is drawn.
         self._answering = ModelCopies(builder.monitor)
-        self._held = 0  # bytes of bodies
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._questions = Questions()
         self._files = static_files()
         index = self._files.get("index.html")
         self.routes = self._routed()
@@ -121,8 +113,7 @@ class Page:
             Route("/api/promote", self._promote, methods=["POST"]),
             Route("/api/checkpoint", self._checkpoint, methods=["POST"]),
         ]
-        handlers: Any = {HTTPException: _refused, Exception: _failed}
-        app = Starlette(routes=routes, exception_handlers=handlers)
+        app = Starlette(routes=routes, exception_handlers=HANDLERS)
         app.router.redirect_slashes = False
         return app
 
@@ -151,10 +142,12 @@ class Page:
         latest = self._builder.latest
         if latest is None:
             raise HTTPException(409, "there is nothing to show yet")
-        return _json(latest.frame | {"alerts": alerts_shown(self._monitor.alerts)})
+        return json_answer(latest.frame | {"alerts": alerts_shown(self._monitor.alerts)})
 
     async def _history(self, request: Request) -> Response:
-        return _json({"points": self._builder.history.columns(), "events": self._builder.events()})
+        return json_answer(
+            {"points": self._builder.history.columns(), "events": self._builder.events()}
+        )
 
     async def _health(self, request: Request) -> Response:
         look, silent = self._monitor.look, self._monitor.silent_for
@@ -162,7 +155,7 @@ class Page:
         allowed = COMPILING if state == "compiling" else SILENT
         well = state == "stopped" or (state != "failed" and silent < allowed)
         told = {"ok": well, "state": state, "silent_for": round(silent, 3)}
-        return _json(told, 200 if well else 503)
+        return json_answer(told, 200 if well else 503)
 
     async def _metrics(self, request: Request) -> Response:
         look = self._monitor.look
@@ -187,13 +180,14 @@ class Page:
         return Response(content, headers=headers | {"Content-Type": "application/octet-stream"})
 
     async def _predict(self, request: Request) -> Response:
-        return await self._asked(request, self._answering, api.predict)
+        predict = partial(api.predict, self._answering)
+        return await self._questions.answered(request, predict, self._fresh_model)
 
     async def _explain(self, request: Request) -> Response:
-        return await self._asked(request, self._builder.copies, self._explained)
+        return await self._questions.answered(request, self._explained, self._fresh_model)
 
-    def _explained(self, copies: ModelCopies, asked: Any) -> dict[str, Any]:
-        return api.explain(copies, asked, self._builder.drawn)
+    def _explained(self, asked: Any) -> dict[str, Any]:
+        return api.explain(self._builder.copies, asked, self._builder.drawn)
 
     async def _promote(self, request: Request) -> Response:
         return await self._done(request, "promote")
@@ -204,14 +198,8 @@ class Page:
     async def _done(self, request: Request, do: str) -> Response:
         """Let the run do something between two records, and tell what came of it."""
         check_origin(request.headers)
-        _check_json(request)
         try:
-            async with self._body(request) as body:
-                name = api.name_in(_loaded(body))
-        except TimeoutError:
-            raise HTTPException(408, "the body came too slowly") from None
-        except ClientDisconnect:
-            raise HTTPException(400, "the body was cut off") from None
+            name = api.name_in(await self._questions.asked(request))
         except api.WrongQuestionError as error:
             raise HTTPException(400, str(error)) from None
         try:
@@ -221,60 +209,16 @@ class Page:
             raise HTTPException(409, str(error)) from None
         except TimeoutError:
             raise HTTPException(504, f"the run has not answered for {PATIENCE:g} s") from None
-        return _json({"text": told})
+        return json_answer({"text": told})
 
     async def _record(self, request: Request) -> Response:
         kept = self._builder.record(request.path_params["number"])
         if kept is None:
             raise HTTPException(404, "this record is not shown any more")
-        return _json(api.whole(kept))
+        return json_answer(api.whole(kept))
 
-    async def _asked(
-        self, request: Request, copies: ModelCopies, answer: Callable[[ModelCopies, Any], Any]
-    ) -> Response:
-        _check_json(request)
-        try:
-            async with self._body(request) as body:
-                await self._fresh(model=True)
-                async with self._turns:
-                    return await self._answered(body, copies, answer)
-        except TimeoutError:
-            raise HTTPException(408, "the body came too slowly") from None
-        except ClientDisconnect:
-            raise HTTPException(400, "the body was cut off") from None
-
-    async def _answered(
-        self, body: bytes, copies: ModelCopies, answer: Callable[[ModelCopies, Any], Any]
-    ) -> Response:
-        asked = _loaded(body)
-        try:
-            return _json(await run_in_threadpool(answer, copies, asked))
-        except api.WrongQuestionError as error:
-            raise HTTPException(400, str(error)) from None
-        except NothingLearnedError as error:
-            raise HTTPException(409, str(error)) from None
-
-    @asynccontextmanager
-    async def _body(self, request: Request) -> AsyncIterator[bytes]:
-        """Hold the body, unless it is too long, comes too slowly, or too much is held already."""
-        length = request.headers.get("content-length", "0")
-        if length.isdigit() and int(length) > BODY:
-            raise _too_long(int(length))
-        size = 0
-        try:
-            parts = []
-            async with asyncio.timeout(SLOW):
-                async for part in request.stream():
-                    parts.append(part)
-                    size += len(part)
-                    self._held += len(part)
-                    if size > BODY:
-                        raise _too_long(size)
-                    if self._held > BODIES:
-                        raise HTTPException(503, "too much is asked at once: try again in a moment")
-            yield b"".join(parts)
-        finally:
-            self._held -= size
+    async def _fresh_model(self) -> None:
+        await self._fresh(model=True)
 
     async def _fresh(self, *, model: bool = False) -> None:
         """Return when the run has had a look lately for those who ask, or will not."""
@@ -287,39 +231,3 @@ class Page:
             if latest is not None and there and (over or latest.time > begin - _FRESH):
                 return
             await asyncio.sleep(_AGAIN)
-
-
-def _check_json(request: Request) -> None:
-    """Refuse what a page elsewhere could send without being asked whether it may."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise HTTPException(415, "the content type must be application/json")
-
-
-def _loaded(body: bytes) -> Any:
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise HTTPException(400, f"the body is not JSON: {error}") from None
-
-
-def _too_long(size: int) -> HTTPException:
-    return HTTPException(
-        413, f"the body has {size:,} bytes, and at most {BODY:,} are taken: ask for fewer at once"
-    )
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
-    return Response(orjson.dumps(value), status_code=status, headers=headers)
-
-
-async def _refused(request: Request, error: HTTPException) -> Response:
-    # What is left of a body that nobody read must not be taken for the next request.
-    headers = {**(error.headers or {}), "Connection": "close"}
-    return refusal(error.status_code, error.detail, headers=headers)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    log.error("%s: %s", request.url.path, error, exc_info=error)
-    return refusal(500, "something went wrong here; the log says what")

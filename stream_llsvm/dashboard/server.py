@@ -77,15 +77,7 @@ class Dashboard:
         rules: Sequence[Rule] = RULES,
         deliveries: Sequence[Delivery] = (),
     ) -> None:
-        if token is not None:
-            try:
-                checked_token(token)
-            except ValueError as error:
-                raise DashboardError(str(error)) from None
-        elif not is_loopback(host):
-            raise NoTokenError(
-                f"{host} can be reached from other machines, so the page needs a token there"
-            )
+        check_access(host, token)
         self._socket = listening(host, port)
         self.port = int(self._socket.getsockname()[1])
         self.address = f"http://{name_of(host)}:{self.port}/"
@@ -94,7 +86,7 @@ class Dashboard:
         self.builder = self._run_page.builder
         tokens = [] if token is None else [token]
         app = self._run_page.page.app(tokens, f"stream_llsvm_{self.port}")
-        self._server = ClosingServer(_config(app))
+        self._server = ClosingServer(server_config(app))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
 
     def __enter__(self) -> Self:
@@ -112,6 +104,19 @@ class Dashboard:
             self._server.run(sockets=[self._socket])
         except Exception:
             log.exception("the live page has ended")
+
+
+def check_access(host: str, token: str | None) -> None:
+    """Raise DashboardError if others could look, and no token, or a bad one, keeps them out."""
+    if token is not None:
+        try:
+            checked_token(token)
+        except ValueError as error:
+            raise DashboardError(str(error)) from None
+    elif not is_loopback(host):
+        raise NoTokenError(
+            f"{host} can be reached from other machines, so the page needs a token there"
+        )
 
 
 def name_of(host: str) -> str:
@@ -134,7 +139,8 @@ def listening(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _config(app: Any) -> Config:
+def server_config(app: Any) -> Config:
+    """Return how an application is served: bounded in connections, heads and seconds."""
     allowed = min(MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
     return Config(
         app,

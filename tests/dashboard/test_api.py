@@ -229,7 +229,7 @@ def test_as_many_records_as_are_allowed_fit_into_a_body(run: Live) -> None:
 def test_what_all_bodies_hold_together_is_bounded(
     run: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_llsvm.dashboard.app.BODIES", 100_000)
+    monkeypatch.setattr("stream_llsvm.dashboard.questions.BODIES", 100_000)
     where = urlsplit(run.page.address)
 
     def refused_beside_another() -> bool:
@@ -248,7 +248,7 @@ def test_what_all_bodies_hold_together_is_bounded(
 def test_a_body_that_never_comes_is_not_waited_for(
     run: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stream_llsvm.dashboard.app.SLOW", 0.3)
+    monkeypatch.setattr("stream_llsvm.dashboard.questions.SLOW", 0.3)
     told = raw(run, HEAD + b"Content-Length: 100\r\n\r\n", b"{")
     assert b" 408 " in told.splitlines()[0]
     told = raw(run, HEAD + b"Content-Length: 100\r\n\r\n", *[b" "] * 20, pause=0.05)
