@@ -22,6 +22,7 @@ from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.input.watch import InputWatch, reference_of
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.lease import Lease, LeaseError
 from stream_llsvm.engine.mean_weight import MeanWeight
@@ -145,6 +146,7 @@ def make_engine(
     }
     wanted = {how["champion"]: model, **how["challengers"]}
     try:
+        how["watch_input"] = make_watch(settings, stack)
         if kept is not None:
             check_folder_place("--checkpoints", kept["folder"])
             how["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3), lease=lease)
@@ -164,6 +166,23 @@ def make_engine(
         more = {name: publish[name] for name in ("every", "keep") if name in publish}
         engine.watchers.append(made(lambda: Publisher(publish["folder"], **more)))
     return engine
+
+
+def make_watch(settings: Settings, stack: ExitStack) -> InputWatch | bool:
+    """Return what watches the fields of the records, and against what."""
+    given = settings.get("input", {})
+    if not given.get("watch", True):
+        return False
+    said = given.get("reference")
+    if said is None:
+        return True
+    first = reference_of(said)
+    if first is not None:
+        return InputWatch(first)
+    columns = {name: v for name, v in settings["source"].items() if name in FIELDS}
+    source = open_source({**columns, "from": [said]})
+    stack.callback(source.close)
+    return InputWatch(source)
 
 
 def check_same_model(kept: Any, wanted: Any, folder: str) -> None:

@@ -196,6 +196,14 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "newest": Key(any_number(1, 1_000)),
         "force": Key(SWITCH, "--force", "Let more than 16 learners share one model."),
     },
+    "input": {
+        "watch": Key(SWITCH, help="Whether the fields are watched for drift (true)."),
+        "reference": Key(
+            TEXT,
+            "--reference",
+            'Hold the fields against a file, or against "the first 10,000" records.',
+        ),
+    },
     "dashboard": {
         "host": Key(TEXT),
         "port": Key(whole_number(0, 65_535)),

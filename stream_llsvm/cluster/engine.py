@@ -148,6 +148,7 @@ class ClusterEngine:
         self.plan = Plan(most, whole_number("slice", slice, 1, 10**9), grows=workers == "auto")
         self.progress = Progress(window, detector_of(detector), task_of(self.model))
         self.census, self.order = Census(), Order(self.progress)
+        self.inputs = None  # learners see the records, and do not watch their fields
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.columns = None if columns is None else dict(columns)
         self.checkpoints = checkpoints

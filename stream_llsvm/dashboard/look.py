@@ -21,6 +21,8 @@ from stream_llsvm.engine.census import Taken as FieldTaken
 from stream_llsvm.engine.challengers import ORIGINAL, Rival
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.input.drift import FieldNow
+from stream_llsvm.engine.input.watch import InputWatch
 from stream_llsvm.engine.task import Task
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.pipeline import learner_in, shared_in
@@ -127,6 +129,18 @@ class Fields:
     known: int
 
 
+class Input(NamedTuple):
+    """What the fields of the records do: those that matter most, and how many others there are."""
+
+    fields: list[FieldNow]
+    known: int
+    moved: int
+    alarms: int
+    records: int
+    duplicates: float | None
+    against: str
+
+
 class Sureness(NamedTuple):
     """How sure answers were, by equal bins, in the window and of all: of all, and of labelled ones.
 
@@ -183,6 +197,7 @@ class Look:
     events: list[dict[str, Any]]
     estimated: dict[str, float] = field(default_factory=dict)
     by_class: tuple[PerClass, ...] = ()
+    input: Input | None = None
     waited: float = 0.0
     unlabelled: float = 0.0
     checkpoint_interval: float = 0.0
@@ -214,6 +229,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "window": scores.window,
         "scores": scores.report(),
         "estimated": {} if classes is None else classes.estimate.means(),
+        "input": _input(engine.inputs),
         "by_class": () if classes is None else tuple(classes.by_class()),
         "members": members,
         "steps": steps,
@@ -228,6 +244,16 @@ def counted(engine: Engine) -> dict[str, Any]:
         "rivals": tuple(engine.challengers.rivals()),
         "dropped": dict(engine.challengers.dropped),
     }
+
+
+def _input(watch: InputWatch | None) -> Input | None:
+    if watch is None or not watch.seen:
+        return None
+    keys = watch.duplicates.keys
+    return Input(
+        watch.ranked(most=_FIELDS), len(watch.fields), len(watch.moved), watch.alarms, watch.seen,
+        watch.duplicates.count / keys if keys else None, watch.against,
+    )  # fmt: skip
 
 
 def _labels(engine: Engine) -> Labels | None:

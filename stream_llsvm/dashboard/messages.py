@@ -15,6 +15,7 @@ from stream_llsvm.dashboard.look import (
     Counts,
     Details,
     Fields,
+    Input,
     Look,
     Sureness,
     Table,
@@ -64,6 +65,10 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         **waits,
         "lag": total_lag(look),
         "rejected": look.rejected,
+        "fields_moved": None if look.input is None else look.input.moved,
+        "most_drift": None
+        if look.input is None
+        else max((one.drift for one in look.input.fields), default=0.0),
         "by_class": [
             [one.code, *(number(v, 3) for v in (one.precision, one.recall, one.f1)), one.support]
             for one in look.by_class
@@ -123,6 +128,7 @@ def frame(
         "estimated": look.estimated,
         "by_class": by_class(look),
         "sureness": _sureness(seen.sureness),
+        "input": input_shown(look.input),
         "confusion": confusion(look.classes, seen),
         "lag": {
             f"{text(topic)}[{part}]": behind
@@ -176,6 +182,20 @@ def _sureness(seen: Sureness | None) -> dict[str, Any] | None:
             "right": [number(r / n if n else None, 4) for n, _, r in labelled.T.tolist()],
         }
         for view, answers, labelled in views
+    }
+
+
+def input_shown(seen: Input | None) -> dict[str, Any] | None:
+    """Return what the fields do, with what has changed in words."""
+    if seen is None:
+        return None
+    return seen._asdict() | {
+        "duplicates": number(seen.duplicates, 4),
+        "fields": [
+            {key: number(v, 5) if isinstance(v, float) else v for key, v in one._asdict().items()}
+            | {"name": text(one.name), "what": one.what() if one.moved >= 0 else ""}
+            for one in seen.fields
+        ],
     }
 
 

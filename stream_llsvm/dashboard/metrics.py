@@ -23,6 +23,7 @@ STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped"
 NO_ALERTS: Mapping[str, bool] = MappingProxyType({})
 _MOST = 100  # values of one label
 _PARTITIONS = 1_000
+_MOST_FIELDS = 20
 
 Labels = Mapping[str, str]
 
@@ -75,6 +76,7 @@ def _simple(look: Look, silent_for: float) -> Iterable[Metric]:
     yield from _counts(look)
     yield from _gauges(look, silent_for)
     yield from _classes(look)
+    yield from _input(look)
     yield from _labels(look)
     yield from _keys(look)
     yield from _challengers(look)
@@ -179,6 +181,32 @@ def _classes(look: Look) -> Iterable[Metric]:
             ({"class": one["name"]}, one[key]) for one in told if one[key] is not None
         ]
         yield Metric(name, "gauge", f"{help}, in the window.", values)
+
+
+def _input(look: Look) -> Iterable[Metric]:
+    """Yield what the fields of the records do: of many those that matter most."""
+    seen = look.input
+    if seen is None:
+        return
+    nothing: Labels = {}
+    alarms = [(nothing, float(seen.alarms))]
+    yield Metric("input_drift_total", "counter", "Alarms that fields have moved.", alarms)
+    yield Metric("input_fields", "gauge", "Fields watched.", [(nothing, float(seen.known))])
+    moved = [(nothing, float(seen.moved))]
+    yield Metric("input_fields_moved", "gauge", "Fields that are others than they were.", moved)
+    if seen.duplicates is not None:
+        again = [(nothing, seen.duplicates)]
+        yield Metric("input_duplicates_ratio", "gauge", "Records whose key came before.", again)
+    some = seen.fields[:_MOST_FIELDS]
+    names = distinct(one.name for one in some)
+    for name, help, values in (
+        ("field_drift_bits", "Divergence from before", (one.drift for one in some)),
+        ("field_missing_ratio", "Share of records without a value", (one.missing for one in some)),
+        ("field_outside_ratio", "Numbers out of the range seen", (one.outside for one in some)),
+        ("field_fresh_ratio", "Names that had never come", (one.fresh for one in some)),
+    ):
+        told = [({"field": field}, v) for field, v in zip(names, values, strict=True)]
+        yield Metric(name, "gauge", f"{help}, of late.", told)
 
 
 def _labels(look: Look) -> Iterable[Metric]:

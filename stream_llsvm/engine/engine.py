@@ -30,6 +30,7 @@ from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers, checked_name
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost, Made
 from stream_llsvm.engine.drift import detector_of
+from stream_llsvm.engine.input.watch import InputWatch, Moved
 from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
@@ -44,8 +45,9 @@ from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
+from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
-from stream_llsvm.learners.pipeline import is_pipeline, learner_in
+from stream_llsvm.learners.pipeline import is_pipeline, learner_in, shared_in
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -103,6 +105,9 @@ class Engine:
         Tells the time in seconds, for what waits and for what is written.
     watchers
         Who is told how the run goes.
+    watch_input
+        What watches the fields of the records for drift: an `InputWatch`, such as one with a
+        reference of its own; or whether that is done at all.
 
     Examples
     --------
@@ -139,6 +144,7 @@ class Engine:
         trust_pickle: bool = False,
         clock: Callable[[], float] = time.time,
         watchers: Sequence[Watcher] = (),
+        watch_input: InputWatch | bool = True,
     ) -> None:
         if not hasattr(source, "poll"):
             raise TypeError(
@@ -155,6 +161,11 @@ class Engine:
         self._clock = clock
         self.progress = Progress(window, detector_of(detector), self.learner.task)
         self.census = Census()
+        self.inputs: InputWatch | None = None
+        if watch_input:
+            self.inputs = InputWatch() if watch_input is True else watch_input
+            self.inputs.relevance = self._relevance
+            self.progress.why = self._what_moved
         self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.challengers = Challengers(champion, window, given=challengers is not None)
@@ -180,6 +191,15 @@ class Engine:
             continued(self, checkpoints)
             self._keep_text()
             self._saver = Saver(self, checkpoints, every)
+
+    def _relevance(self) -> Mapping[Any, float]:
+        """Return how much each feature counts in the model, as far as it says."""
+        model = shared_in(self.model)
+        return model.feature_relevance if isinstance(model, LocalClassifier) else {}
+
+    def _what_moved(self) -> str:
+        """Return which fields are others than they were; empty if none is."""
+        return "" if self.inputs is None else Moved(0, self.inputs.moved).text()
 
     def _keep_text(self) -> None:
         """Let transformers in front of the model see records as they are."""
@@ -228,6 +248,8 @@ class Engine:
         """
         if self._saver is not None:
             self._saver.begin()
+        if self.inputs is not None:
+            self.inputs.begin()
         self._own(busy=True)
         self._running = True
         try:
@@ -313,6 +335,8 @@ class Engine:
         self.rejects.deletes += batch.deletes
         if len(batch) > 0:
             self.census.take(batch)
+            for moved in () if self.inputs is None else self.inputs.take(batch):
+                self.progress.note("input drift", moved.text())
             begin = time.perf_counter()
             answers = self.learner.take(batch)
             seconds = time.perf_counter() - begin
@@ -453,6 +477,7 @@ class Engine:
             "bad_fields": dict(rejects.bad_fields),
             "deletes": rejects.deletes,
             "columns": self.census.report(),
+            "input": None if self.inputs is None else self.inputs.report(),
         }
         lost = None if self.lost is None else self.lost._asdict()
         beside = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +74,8 @@ class Progress:
         )  # fmt: skip
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen
+        #: What else is known to have changed, for an event of drift; empty if nothing is.
+        self.why: Callable[[], str] = str
         self._number = 0
         self._began, self._before = time.monotonic(), 0.0
 
@@ -176,7 +178,9 @@ class Progress:
             record = self.counts["records"] + rows[n] + 1
             if worse:
                 self.counts["drifts"] += 1
-                self.note("drift", f"the {what} has risen", record)
+                why = self.why()
+                also = f"; fields that moved: {why}" if why else ""
+                self.note("drift", f"the {what} has risen{also}", record)
             else:
                 self.note("better", f"the {what} has fallen", record)
 

@@ -10,6 +10,7 @@ from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekab
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import Kept, kept_of
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
+from stream_llsvm.engine.input.watch import InputWatch
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.progress import Progress
@@ -53,6 +54,7 @@ class Contents(NamedTuple):
     written: list[int | None]
     challengers: Kept
     rolled_back: str
+    inputs: dict[str, Any] | None
 
 
 def contents_of(
@@ -74,6 +76,10 @@ def contents_of(
         Waiting().restore(part(late, "waiting", dict), task)
     fields = part({"fields": {}, **payload}, "fields", dict)
     Census().restore(fields)
+    # An older version kept none, nor does a run that does not watch it.
+    inputs = part({"input": None, **payload}, "input", dict, type(None))
+    if inputs is not None:
+        InputWatch().restore(inputs)
     progress = part(payload, "progress", dict)
     Progress(1, None, task).restore(progress)
     written = part(payload, "written", list)
@@ -94,6 +100,7 @@ def contents_of(
         written,
         kept_of(beside, task, made),
         part({"rolled_back": "", **payload}, "rolled_back", str),
+        inputs,
     )
 
 
@@ -149,6 +156,8 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.rejects.bad_fields.update(contents.bad_fields)
     engine.rejects.deletes = contents.deletes
     engine.census.restore(contents.fields)
+    if engine.inputs is not None and contents.inputs is not None:
+        engine.inputs.restore(contents.inputs)
     engine.position = contents.position
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime

@@ -56,6 +56,7 @@ def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
         "rejected": dict(engine.rejects.counts),
         "bad_fields": dict(engine.rejects.bad_fields),
         "fields": engine.census.payload(),
+        "input": None if engine.inputs is None else engine.inputs.payload(),
         "columns": engine.columns,
         "deletes": engine.rejects.deletes,
         "challengers": engine.challengers.payload(trust_pickle=engine.trust_pickle),

@@ -155,3 +155,21 @@ def test_a_new_option_of_the_engine_is_one_declaration(tmp_path: Path, data: Pat
     assert said(*flags, "--pace", 3).startswith("3\n")
     assert said(pipeline, "--model", "lcc").startswith("4\n")
     assert "--pace: pace must be a whole number from 1 to 9; got 12" in said(*flags, "--pace", 12)
+
+
+def test_fields_are_held_against_a_file_or_the_first_records(tmp_path: Path) -> None:
+    lines = ["x,y", *(f"{i % 7},{i % 2}" for i in range(3_000))]
+    moved = ["x,y", *(f"{i % 7 + 50},{i % 2}" for i in range(3_000))]
+    (tmp_path / "old.csv").write_text("\n".join(lines))
+    (tmp_path / "new.csv").write_text("\n".join(moved))
+    flags = ["--from", tmp_path / "new.csv", "--label", "y", "--model", "sapl"]
+    against = told("run", *flags, "--reference", tmp_path / "old.csv")
+    (field,) = against["input"]["fields"]
+    assert (field["name"], round(field["mean_before"])) == ("x", 3)
+    assert against["input"]["alarms"] == 1
+    assert told("run", *flags, "--reference", "the first 1,000")["input"]["alarms"] == 0
+    pipeline = tmp_path / "p.toml"
+    source = f'[source]\nfrom = "{tmp_path / "new.csv"}"\nlabel = "y"\n'
+    pipeline.write_text(f"{source}[model]\nclass = 'sapl'\n[input]\nwatch = false\n")
+    assert told("run", pipeline)["input"] is None
+    assert "at least 1000" in refused("run", *flags, "--reference", "first 10")

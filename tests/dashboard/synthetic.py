@@ -7,7 +7,9 @@ import math
 import random
 from typing import Any
 
-from stream_llsvm.dashboard.messages import score_list
+from stream_llsvm.dashboard.look import Input
+from stream_llsvm.dashboard.messages import input_shown, score_list
+from stream_llsvm.engine.input.drift import FieldNow
 
 BEGIN = 1_763_490_000.0
 HOSTILE = [
@@ -72,6 +74,8 @@ class Run:
             "rate": 400 + 30 * chance.random(),
             "lag": 40 + i % 50,
             "rejected": i // 200,
+            "fields_moved": 0,
+            "most_drift": 0.01 + 0.005 * chance.random(),
             "predict_p50": 30 * waits[0],
             "predict_p95": 30 * waits[1],
             "predict_p99": 30 * waits[2],
@@ -186,6 +190,7 @@ class Run:
             else {},
             "by_class": self._by_class(point),
             "sureness": self._sureness() if scores else None,
+            "input": self._input(),
             "confusion": {
                 "classes": names,
                 "table": table,
@@ -229,6 +234,17 @@ class Run:
             dict(zip(names, (*told, *shares), strict=True)) | {"name": self.classes[told[0]]}
             for told in point.get("by_class", ())
         ]
+
+    def _input(self) -> dict[str, Any]:
+        told = [
+            FieldNow(
+                name, "number", "number", 0.001 * j, 0.01, 0.0, 1.5, 1.4, 0.5, 0.5, 0.0, 0.02,
+                12, 0, -1,
+            )
+            for j, name in enumerate(self.features[:60])
+        ]  # fmt: skip
+        seen = Input(told, len(self.features), 0, 0, 5_000, 0.001, "what came before")
+        return input_shown(seen) or {}
 
     def _sureness(self) -> dict[str, Any]:
         held = [(j + 0.5) / 20 for j in range(20)]

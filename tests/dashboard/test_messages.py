@@ -31,12 +31,13 @@ POINT = {
     "id", "time", "records", "learned", "rate", "windowed", "fading", "cumulative", "majority",
     "no_change",
     "kappa", "kappa_m", "kappa_t", "macro_f1", "log_loss", "estimated", "overconfidence",
-    "by_class", "predict_p50", "predict_p95",
+    "by_class", "fields_moved", "most_drift", "predict_p50", "predict_p95",
     "predict_p99", "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "estimated", "by_class", "sureness", "alerts", "labels", "keys", "challengers", "events",
+    "estimated", "by_class", "sureness", "input", "alerts", "labels", "keys", "challengers",
+    "events",
     "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}

@@ -238,3 +238,21 @@ def test_a_fall_of_the_promise_is_told_before_any_label(browser: Browser) -> Non
         shown(server, page, frame)
         assert found(page) == [("model", "warn")]
         expect(page.locator("#findings .what")).to_contain_text("less sure than it was")
+
+
+def test_a_field_that_moved_is_told_with_what_changed(browser: Browser) -> None:
+    history, frame = calm(Run(features=["amount", "<b>city"]), WELL)
+    field = frame["input"]["fields"][1]
+    field |= {"moved": 15_000, "drift": 0.31, "what": "missing in 40%, before in 1%"}
+    frame["input"]["moved"] = frame["point"]["fields_moved"] = 1
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame)
+        assert found(page) == [("input", "warn")]
+        expect(page.locator("#findings .what")).to_have_text(
+            "A field has moved. <b>city: missing in 40%, before in 1%."
+        )
+        rows = page.locator("#input-table tbody tr")
+        expect(rows).to_have_count(2)
+        expect(rows.nth(1).locator("th")).to_contain_text("(moved)")
+        expect(page.locator("#input-now")).to_have_text("1 of 2 moved")
+        assert fits(page)

@@ -14,6 +14,7 @@ import { labelsPanel } from "page/labels.js";
 import { incidentsPanel, logPanel } from "page/log.js";
 import { mapPanel } from "page/map.js";
 import { membersPanel } from "page/members.js";
+import { inputPanel } from "page/input.js";
 import { intakePanel } from "page/intake.js";
 import { machinePanel } from "page/machine.js";
 import { clock } from "page/numbers.js";
@@ -107,7 +108,8 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [incidentsPanel, intakePanel, promisePanel, byClassPanel, challengersPanel, machinePanel],
+  operate: [incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, challengersPanel,
+    machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
 segments(byId("range"), "range", page.range, (range) => {

@@ -82,6 +82,17 @@ function disordered(page) {
     todo: "Wait longer for slow partitions (max_wait), or look why they are slow." };
 }
 
+/** Fields of the records are others than they were. */
+function moved({ frame: { input }, points }) {
+  if (!(input?.moved > 0)) return null;
+  const some = input.fields.filter(({ moved: since }) => since >= 0);
+  const told = some.slice(0, 3).map(({ name, what }) => `${name}: ${what}`).join("; ");
+  const more = input.moved - Math.min(3, some.length);
+  return { where: "input", kind: "warn", since: points.since("fields_moved", (n) => n > 0),
+    what: `${input.moved === 1 ? "A field has" : `${count(input.moved)} fields have`} moved. ${told}${more > 0 ? `; and ${count(more)} more` : ""}.`,
+    todo: "Look whether who sends these fields has changed something. If the change is meant, the model learns it; those that count most in the model come first." };
+}
+
 /** No labels come. */
 function unlabelled(page) {
   const { records, learned } = page.frame.status;
@@ -193,6 +204,6 @@ const upper = (text) => text[0].toUpperCase() + text.slice(1);
 
 /** All checks. What watches something new adds its own. */
 export const CHECKS = [
-  failed, silent, recovering, waiting, lagging, rejecting, disordered,
+  failed, silent, recovering, waiting, lagging, rejecting, disordered, moved,
   unlabelled, unmatched, drifted, doubting, miscalibrated, inferior, infinite, unsaved,
 ];

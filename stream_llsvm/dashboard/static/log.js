@@ -4,7 +4,7 @@ import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
 import { brief, clock, count, harmless } from "page/numbers.js";
 
 const MOST = 100;
-const KINDS = { drift: "bad", "checkpoint failed": "bad", better: "good", recovering: "bad", reconnected: "good", failed: "bad" };
+const KINDS = { drift: "bad", "input drift": "bad", "checkpoint failed": "bad", better: "good", recovering: "bad", reconnected: "good", failed: "bad" };
 
 /** Draw the log. */
 export function logPanel(page) {
