@@ -70,6 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "alerts": {"extras", "options"},
     "dashboard": {"alerts", "connectors", "engine", "kernels", "learners", "model", "records"},
     "streams": {"connectors", "records"},
+    "client": set(),
     "serve": {"connectors", "dashboard", "engine", "records", "version"},
     "cli": {
         "alerts",

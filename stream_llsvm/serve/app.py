@@ -12,8 +12,11 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stream_llsvm.engine.task import CLASSIFICATION
+from stream_llsvm.serve import inference
 from stream_llsvm.serve.answers import Ticket
 from stream_llsvm.serve.bodies import labels_of, records_of
+from stream_llsvm.serve.openapi import described
 from stream_llsvm.serve.refusal import RefusedError
 from stream_llsvm.serve.rights import ADMIN, LEARN, PREDICT, Rights
 from stream_llsvm.serve.served import ServedModel
@@ -25,6 +28,7 @@ BODY = 8_000_000  # bytes
 BODIES = 16 * BODY  # bytes of all bodies that are held at once
 SLOW = 20.0  # seconds for a body to come
 _PATH = re.compile(r"/v1/models/([^/]+)(?:/([a-z]+))?")
+_INFERENCE = re.compile(r"/v2/models/([^/]+)(?:/(ready|infer))?")
 _PAGE = re.compile(r"/models/([^/]+)(/.*)")
 _JSON = (b"content-type", b"application/json")
 _CLOSE = (b"connection", b"close")  # what is left of a body must not be taken for the next request
@@ -66,6 +70,12 @@ class App:
                 await self._records(self.first, scope, receive, send)
             elif path.startswith("/v1/"):
                 await self._v1(path, method, scope, receive, send)
+            elif path == "/v2" or path.startswith("/v2/"):
+                await self._v2(path, method, scope, receive, send)
+            elif path == "/openapi.json":
+                _only(method, "GET", path)
+                self._rights.check(scope, PREDICT)
+                await _send(send, 200, described(list(self.models)))
             elif path == "/healthz":
                 await self._health(send)
             else:
@@ -99,6 +109,49 @@ class App:
         else:
             known = ", ".join(f"/v1/{name}" for name in (*posts, "models"))
             raise RefusedError(404, f"there is no {path}; there are {known}")
+
+    async def _v2(self, path: str, method: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Speak the Open Inference Protocol."""
+        named = _INFERENCE.fullmatch(path)
+        infers = named is not None and named[2] == "infer"
+        if named is None and path not in ("/v2", "/v2/health/live", "/v2/health/ready"):
+            raise RefusedError(404, f"there is no {path}: see /openapi.json")
+        _only(method, "POST" if infers else "GET", path)
+        if path == "/v2/health/live":
+            await _send(send, 200, {"live": True})
+        elif path == "/v2/health/ready":
+            await _send(send, 200 if self._is_well() else 503, {"ready": self._is_well()})
+        elif named is None:
+            await _send(
+                send, 200, {"name": "stream_llsvm", "version": __version__, "extensions": []}
+            )
+        else:
+            self._rights.check(scope, PREDICT)
+            model = self._model(named[1])
+            if named[2] == "ready":
+                well = not model.failed
+                await _send(send, 200 if well else 503, {"name": model.name, "ready": well})
+            elif infers:
+                await self._infer(model, scope, receive, send)
+            else:
+                of_numbers = model.engine.learner.task != CLASSIFICATION
+                await _send(send, 200, inference.metadata(model.name, model.fields, of_numbers))
+
+    async def _infer(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
+        length = dict(scope["headers"]).get(b"content-length", b"")
+        body = await self._body(length, receive)
+        asked, number = inference.records_of(body, model.fields, model.names)
+        ticket = model.records(asked)
+        await ticket.done
+        learned = model.engine.progress.counts["learned"]
+        await _send(send, 200, inference.outputs(model.name, learned, number, ticket.answers))
+
+    def _is_well(self) -> bool:
+        """Whether all models learn and can be asked."""
+        return not self.closing and all(
+            model.state not in ("failed", "stopped") and not model.log.failed
+            for model in self.models.values()
+        )
 
     def _model(self, name: str) -> ServedModel:
         found = self.models.get(name)
@@ -234,10 +287,7 @@ class App:
 
     async def _health(self, send: Send) -> None:
         states = {name: model.state for name, model in self.models.items()}
-        well = not self.closing and all(
-            model.state not in ("failed", "stopped") and not model.log.failed
-            for model in self.models.values()
-        )
+        well = self._is_well()
         state = "well" if well else "closing" if self.closing else "failed"
         await _send(send, 200 if well else 503, {"ok": well, "state": state, "models": states})
 

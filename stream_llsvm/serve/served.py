@@ -30,7 +30,7 @@ from stream_llsvm.serve.refusal import RefusedError
 log = logging.getLogger("stream_llsvm")
 
 WAITING = 50_000  # entries that were appended and not answered; beyond it requests come too fast
-PATIENCE = 60.0  # seconds for an answer
+PATIENCE = 300.0  # seconds for an answer: kernels may have to be compiled first
 _LONGEST_END = 30.0  # seconds
 _IDLE = 1.0  # seconds after which entries are synced that nobody waits for
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -103,6 +103,15 @@ class ServedModel:
             return "failed"
         look = self.monitor.look
         return "starting" if look is None else look.status.state
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that have come, as far as they can be counted."""
+        while True:
+            try:
+                return list(self.engine.census.fields())
+            except RuntimeError:  # the engine's thread has just met a new one
+                continue
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to learn; requests are answered in this loop."""

@@ -43,7 +43,7 @@ class Client(threading.Thread):
             address = self.address
             with (
                 contextlib.suppress(httpx.TransportError),
-                httpx.Client(base_url=address, timeout=60) as http,
+                httpx.Client(base_url=address, timeout=400) as http,
             ):
                 while not self.over.is_set() and self.address == address:
                     self._once(http)
@@ -51,7 +51,7 @@ class Client(threading.Thread):
 
     def settle(self) -> None:
         """Send what is left, when it is over."""
-        with httpx.Client(base_url=self.address, timeout=60) as http:
+        with httpx.Client(base_url=self.address, timeout=400) as http:
             while self._left:
                 self._send(http)
 

@@ -39,7 +39,7 @@ class Served:
         self._up.wait(600)
         assert self.address, self.text
         token = {} if tokens is None else {"authorization": f"Bearer {tokens}"}
-        self.http = httpx.Client(base_url=self.address, timeout=60, headers=token, verify=False)
+        self.http = httpx.Client(base_url=self.address, timeout=400, headers=token, verify=False)
 
     def _listen(self) -> None:
         assert self.process.stderr is not None

@@ -43,7 +43,7 @@ def test_saves_at_once_are_all_whole(tmp_path: Path) -> None:
         served.post("/v1/records", records(0, 500))
         with ThreadPoolExecutor(8) as pool:
             asked = [
-                pool.submit(httpx.post, served.address + "v1/checkpoint", json=None, timeout=60)
+                pool.submit(httpx.post, served.address + "v1/checkpoint", json=None, timeout=400)
                 for _ in range(40)
             ]
             for i in range(50):

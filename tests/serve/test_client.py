@@ -1,0 +1,110 @@
+"""The client: batches, retries with the same ids, labels, and what the server refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+import subprocess
+from itertools import islice
+from pathlib import Path
+
+import httpx
+import pytest
+
+from stream_llsvm.client import Client, ServerError
+from tests.cli.support import wait_for
+from tests.serve.support import Served, record
+
+FLAGS = ("--label", "y", "--model", "llsvm")
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Make a certificate of this machine's own."""
+    folder = tmp_path_factory.mktemp("tls")
+    made, key = folder / "made.pem", folder / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    subprocess.run(
+        [*command.split(), "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", str(key), "-out", str(made)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made, key
+
+
+def test_large_inputs_are_sent_in_batches_and_once(tmp_path: Path) -> None:
+    with (
+        Served(tmp_path, *FLAGS) as served,
+        Client(served.address, batch=70, timeout=400) as client,
+    ):
+        told = list(client.send(record(i) for i in range(200)))
+        assert len(told) == 200
+        assert told[0]["prediction"] is None
+        assert list(client.send(record(i) for i in range(200))) == told
+        assert client.models()[0]["counts"]["learned"] == 200
+        lazy = client.send(record(i) for i in range(10**9))  # nobody can hold that
+        assert len(list(islice(lazy, 100))) == 100
+        nobody = [{"a": 0.1, "b": 0.2, "y": "up"} for _ in range(3)]  # without ids
+        assert len(list(client.send(nobody))) == 3
+        wait_for(lambda: served.learned() == 203)
+        assert client.predict({"a": 1.0, "b": 1.0})["prediction"] in ("up", "down")
+        client.predict(record(900, label=False))
+        assert client.label([("r900", "up"), ("r0", "up")]) == 1
+        assert client.explain({"a": 1.0, "b": 1.0})["label"] in ("up", "down")
+        wrong = client.predict({"a": 1.0, "id": "w", "y": {}})
+        assert wrong["error"] == "record 0: odd label: 'label': {}"
+        with (
+            pytest.raises(ServerError, match="no model 'other'") as caught,
+            Client(served.address, model="other") as other,
+        ):
+            other.predict({"a": 1.0})
+        assert caught.value.status == 404
+        served.stop()
+    with pytest.raises(OSError, match="refused"):
+        Client(served.address, retries=1).models()
+
+
+def test_tokens_have_rights_and_tls_hides_them(
+    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, key = certificate
+    tokens = tmp_path / "tokens.toml"
+    tokens.write_text(
+        '[shop]\ntoken = {env = "SHOP_TOKEN"}\nright = "predict"\n'
+        '[teacher]\ntoken = "a-teacher-s-token"\nright = "learn"\n'
+    )
+    monkeypatch.setenv("SHOP_TOKEN", "a-shop-s-token")
+    monkeypatch.setenv("STREAM_LLSVM_TOKEN", "all-may-be-done")
+    flags = (*FLAGS, "--tokens", tokens, "--tls-cert", made, "--tls-key", key)
+    with (
+        Served(tmp_path / "kept", *flags, tokens="a-shop-s-token") as served,
+        contextlib.ExitStack() as stack,
+    ):
+        assert served.address.startswith("https://")
+        trusted = ssl.create_default_context(cafile=str(made))
+
+        def client(token: str | None) -> Client:
+            made = Client(served.address, token=token, context=trusted, retries=0, timeout=400)
+            return stack.enter_context(made)
+
+        unlabelled = {"a": 1.0, "b": 1.0}
+        for token in (None, "wrong-token", "a-shop-s-toke"):
+            with pytest.raises(ServerError, match="the token is missing or wrong"):
+                client(token).predict(unlabelled)
+        assert client("a-shop-s-token").predict(unlabelled)["prediction"] is None
+        with pytest.raises(ServerError, match="may not teach: leave labels out"):
+            client("a-shop-s-token").predict(record(1))
+        with pytest.raises(ServerError, match="this token may predict, and not learn"):
+            client("a-shop-s-token").label([("a", "up")])
+        client("a-teacher-s-token").predict(record(1))
+        with pytest.raises(ServerError, match="this token may learn, predict, and not admin"):
+            client("a-teacher-s-token")._ask("POST", "/v1/checkpoint")
+        assert client("all-may-be-done")._ask("POST", "/v1/checkpoint")["lost"] is None
+        page = httpx.Client(base_url=served.address, verify=trusted)
+        assert page.get("/").status_code == 401
+        assert page.get("/healthz").status_code == 200
+        assert page.get("/?token=all-may-be-done").status_code == 303
+        assert page.get("/").status_code == 200
+        page.close()
+        served.stop()
+        assert not any("token" in line for line in served.said)
