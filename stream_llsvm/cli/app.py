@@ -26,6 +26,7 @@ COMMANDS = {
     "answer": "Answer records with the newest model that a run publishes, without learning.",
     "serve": "Serve models over HTTP: records in, predictions out, learned from a durable log.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
+    "report": "Write what a run was like in a time, as a page or JSON, from its history.",
     "alerts": "List the rules that wake somebody, print them for Prometheus, or send a test.",
     "diff": "Say in words what changed between two models, or two checkpoints.",
     "promote": "Let a challenger take the champion's place, between two records.",

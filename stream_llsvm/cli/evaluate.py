@@ -170,7 +170,7 @@ def _report(
 ) -> None:
     """Run a learner once more, and write what was to be seen of it."""
     from stream_llsvm.cli.build import open_source
-    from stream_llsvm.cli.report import record, write_report
+    from stream_llsvm.cli.page_file import record, write_report
 
     source = open_source(options)
     try:

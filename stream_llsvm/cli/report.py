@@ -1,178 +1,234 @@
-"""Write a run as one file: the live page with all it would have shown, and no network."""
+"""``stream-llsvm report``: what a run was like in a time, from its history."""
 
 from __future__ import annotations
 
-import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sqlite3
+import time
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
+from typer import Option
 
-from stream_llsvm.cli.errors import RunFailedError, one_line
-from stream_llsvm.connectors.base import Source
-from stream_llsvm.dashboard.app import File, static_files
-from stream_llsvm.dashboard.builder import History, RecentLatency
-from stream_llsvm.dashboard.look import recent_of
-from stream_llsvm.dashboard.messages import event, frame, point
-from stream_llsvm.dashboard.model_copy import Answered, ModelCopies, NothingLearnedError, restored
-from stream_llsvm.dashboard.model_view import ModelView
-from stream_llsvm.dashboard.monitor import Monitor
-from stream_llsvm.engine.engine import Engine
-from stream_llsvm.model.feature_warnings import without_warnings
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
 
-_POINTS = 600
-_MOST = 500  # records in a batch
-_LOOKS = 8  # at the answers, in the course of a run
-_POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
-)
+if TYPE_CHECKING:
+    from stream_llsvm.engine.scores import Score
+    from stream_llsvm.history.charts import Chart
+    from stream_llsvm.history.file import Event, Row
+    from stream_llsvm.history.page import Report
+
+EXAMPLE = "stream-llsvm report --checkpoints kept --from -7d --out report.html"
+_UNITS = {"min": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+_AGO = re.compile(r"-(\d+(?:\.\d+)?)(min|h|d|w)")
+_MOST_EVENTS = 2_000
+_LINES = 8  # of a chart of many
+#: Charts of one family of numbers each: a line for each of its labels, those with the largest mean.
+_FAMILIES = {
+    "label_share_ratio": "Share of the labels, by class",
+    "answer_share_ratio": "Share of the answers, by class",
+    "class_f1_ratio": "F1, by class",
+    "input_drift": "Drift of the input, by field",
+}
 
 
-class Recording(Monitor):
-    """Looks at a run after every batch, and keeps what there was to see."""
+def command(
+    checkpoints: Annotated[
+        Path,
+        Option(metavar="FOLDER", help="The run's folder of checkpoints, in which the history is."),
+    ],
+    begin: Annotated[
+        str, Option("--from", metavar="TIME", help="-7d, -12h, or 2026-11-19T08:00 (local time).")
+    ] = "-7d",
+    to: Annotated[str, Option(metavar="TIME", help="The same, or now.")] = "now",
+    out: Annotated[
+        Path | None, Option(metavar="FILE", help="Write a page of HTML to this file.")
+    ] = None,
+    json: Annotated[bool, Option("--json", help="Print all of it as one JSON object.")] = False,
+) -> int:
+    """Report on a run."""
+    from stream_llsvm.history.file import NAME
+    from stream_llsvm.history.page import page
 
-    def __init__(self, records: int) -> None:
-        super().__init__()
-        self._history, self._lately, self._view = History(), RecentLatency(), ModelView()
-        self._every, self._due = max(1, records // _LOOKS), 0
-        self._answered: Answered | None = None
-        self.watchers = 1
+    now = time.time()
+    first, last = time_of("--from", begin, now), time_of("--to", to, now)
+    if first >= last:
+        raise MistakeError("--from: it must be before --to")
+    if out is None and not json:
+        raise MistakeError("say --out FILE, or --json")
+    if out is not None:
+        from stream_llsvm.cli.checks import check_can_write
 
-    def on_turn(self, engine: Engine) -> None:
-        """Look, whatever the time."""
-        self._next_look = 0.0
-        if engine.progress.counts["records"] >= self._due:
-            self._due += self._every
-            self._next_copy = 0.0
-        super().on_turn(engine)
-        self._keep()
-
-    def on_end(self, engine: Engine, error: BaseException | None) -> None:
-        """Look for the last time, at everything."""
-        super().on_end(engine, error)
-        self._keep()
-
-    def _keep(self) -> None:
-        if self.look is not None:
-            self._last = point(self.look, *self._lately.add(self.look))
-            self._history.add(self._last)
-            answered = None if self.look.details is None else self.look.details.answered
-            if answered is not None:
-                if self._answered is not None and self._answered.copied is not answered.copied:
-                    self._explain()
-                self._answered = answered
-
-    def _explain(self) -> None:
-        """Explain some of the answers that were kept last, by the copy that gave them."""
-        if self._answered is not None:
-            with without_warnings():
-                model = restored(self._answered.copied.model)
-                self._view.replay(model, self._answered.taken)
-            self._answered = None
-
-    def recorded(self) -> dict[str, Any]:
-        """Return what the page shows: all points, what happened, and the last frame."""
-        look = self.look
-        assert look is not None
-        assert look.details is not None
-        model = None
-        self._explain()
+        check_can_write("--out", str(out))
+    rows, events, before = _read(checkpoints / NAME, first, last)
+    report = _report(checkpoints, (first, last), rows, events, before)
+    if out is not None:
         try:
-            with ModelCopies(self).newest() as (copy, _):
-                model = self._view.look(copy, recent_of(look.details.recent, look.features))
-        except NothingLearnedError:
-            pass
-        return {
-            "points": self._history.columns(),
-            "events": [event(one) for one in look.events],
-            "frame": frame(look, self._last, model),
-        }
+            out.write_text(page(report), encoding="utf-8")
+        except OSError as error:
+            raise RunFailedError(f"--out: {one_line(error)}") from None
+    if json:
+        from stream_llsvm.cli.terminal import print_json
+
+        print_json(
+            {
+                "from": first,
+                "to": last,
+                "facts": dict(report.facts),
+                "rows": [row._asdict() for row in rows],
+                "events": [one._asdict() for one in events],
+            }
+        )
+    elif out is not None:
+        for name, value in report.facts:
+            print(f"{name}: {value}")
+        print(f"written to {out}")
+    return 0
 
 
-def record(source: Source, model: Any, records: int, max_records: int | None) -> dict[str, Any]:
-    """Run a model over a source of so many records; return what the page shows of that."""
-    recording = Recording(records)
-    size = max(1, min(_MOST, records // _POINTS))
-    engine = Engine(source, model, max_batch=size, max_rejected_ratio=1.0, watchers=[recording])
-    try:
-        engine.run(max_records)
-    except Exception as error:
-        raise RunFailedError(f"the report's run failed: {one_line(error)}") from error
-    return recording.recorded()
-
-
-def write_report(path: str, recorded: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write what was recorded, and the scores of all learners, as one HTML file."""
-    shown = one_file(static_files(), {**recorded, "compared": rows})
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.tmp")
-    try:
-        unfinished.write_text(shown, encoding="utf-8")
-        unfinished.replace(target)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        why = error.strerror or one_line(error)
-        raise RunFailedError(f"--report: {path} could not be written: {why}") from error
-
-
-def one_file(files: Mapping[str, File], recorded: Mapping[str, Any]) -> str:
-    r"""Return the page with everything in it.
+def time_of(flag: str, said: str, now: float) -> float:
+    """Return a time in seconds since 1970: so long ago, or a local date with or without a time.
 
     Examples
     --------
-    >>> page = one_file(static_files(), {"frame": {"text": "</script>"}})
-    >>> "/static/" in page, "</script>\"}}" in page
-    (False, False)
+    >>> time_of("--from", "-2h", 10_000.0), time_of("--to", "now", 10_000.0)
+    (2800.0, 10000.0)
 
     """
-
-    def inside(name: str) -> str:
-        return files[name].content.decode()
-
-    def within(text: str) -> str:
-        """Put pictures into a style sheet or an attribute."""
-        return re.sub(r"/static/([\w.]+)", lambda found: _data(files[found[1]]), text)
-
-    modules = {f"page/{name}": _data(files[name]) for name in files if name.endswith(".js")}
-    # Text in a script may hold anything but what would end the script.
-    kept = orjson.dumps(recorded).decode().replace("<", "\\u003c")
-    changes: list[tuple[str, Callable[[re.Match[str]], str]]] = [
-        (
-            r'<meta charset="utf-8">',
-            lambda found: (
-                f'{found[0]}\n<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-            ),
-        ),
-        (
-            r'<link rel="stylesheet" href="/static/([\w.]+)">',
-            lambda found: f"<style>{within(inside(found[1]))}</style>",
-        ),
-        (
-            r'<script type="module" src="/static/([\w.]+)"></script>',
-            lambda found: f'<script type="module">import "page/{found[1]}";</script>',
-        ),
-        (
-            r'<script src="/static/([\w.]+)"[^>]*></script>',
-            lambda found: f"<script>{inside(found[1])}</script>",
-        ),
-        (
-            r'(<script type="importmap">).*?(</script>)',
-            lambda found: f"{found[1]}{orjson.dumps({'imports': modules}).decode()}{found[2]}",
-        ),
-        (
-            r"</body>",
-            lambda _: f'<script type="application/json" id="recorded">{kept}</script>\n</body>',
-        ),
-        (r'<link rel="icon"[^>]*>', lambda found: within(found[0])),
-    ]
-    page = inside("index.html")
-    for pattern, made in changes:
-        page = re.sub(pattern, made, page, flags=re.DOTALL)
-    return page
+    if said == "now":
+        return now
+    if ago := _AGO.fullmatch(said):
+        return now - float(ago[1]) * _UNITS[ago[2]]
+    try:
+        return datetime.fromisoformat(said).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise MistakeError(
+            f"{flag}: {said}: write -7d, -12h, -30min, now, or a time as 2026-11-19T08:00"
+        ) from None
 
 
-def _data(file: File) -> str:
-    kind = file.type.replace(" ", "")
-    return f"data:{kind};base64,{base64.b64encode(file.content).decode()}"
+def _read(path: Path, begin: float, end: float) -> tuple[list[Row], list[Event], int]:
+    """Return what a history knows of a time, and how many records had come before."""
+    from stream_llsvm.history.file import HistoryFile, NewerError
+
+    if not path.is_file():
+        raise MistakeError(
+            f"{path}: there is no history: a run keeps one beside its checkpoints (--checkpoints)"
+        )
+    try:
+        file = HistoryFile(path)
+        try:
+            rows = file.rows(begin, end)
+            return rows, file.events(begin, end, _MOST_EVENTS), file.record_before(begin)
+        finally:
+            file.close()
+    except NewerError as error:
+        raise MistakeError(str(error)) from None
+    except (sqlite3.Error, OSError) as error:
+        raise RunFailedError(f"{path} cannot be read: {one_line(error)}") from None
+
+
+def _report(
+    folder: Path,
+    times: tuple[float, float],
+    rows: Sequence[Row],
+    events: Sequence[Event],
+    before: int,
+) -> Report:
+    from stream_llsvm.history.page import Report
+
+    scores = _scores(rows)
+    facts = [("folder", str(folder)), ("records", f"{_came(rows, before):,}")]
+    facts += [("restarts", f"{sum(one.kind == 'started' for one in events):,}")]
+    facts += [("alerts", f"{sum(one.kind == 'alert' for one in events):,}")]
+    for score in scores:
+        known = [v for row in rows if (v := row.values.get(_series(score))) is not None]
+        if known:
+            facts.append(
+                (score.title, f"{score.text(sum(known) / len(known))} on the mean, "
+                 f"{score.text(min(known))} to {score.text(max(known))}, "
+                 f"last {score.text(known[-1])}")
+            )  # fmt: skip
+    return Report(f"stream-llsvm: {folder.name}", *times, facts, _charts(rows, scores), events)
+
+
+def _came(rows: Sequence[Row], before: int) -> int:
+    """Return how many records came; a run that began anew counts from nothing."""
+    total = 0
+    for row in rows:
+        total += row.record - before if row.record >= before else row.record
+        before = row.record
+    return total
+
+
+def _scores(rows: Sequence[Row]) -> list[Score]:
+    """Return the scores of the run's task."""
+    from stream_llsvm.engine.scores import scores_of
+
+    numbers = any("mae{kind=windowed}" in row.values for row in rows)
+    return scores_of("regression" if numbers else "classification")
+
+
+def _series(score: Score) -> str:
+    """Return the series of a score in the window."""
+    from stream_llsvm.dashboard.recorder import name_of
+
+    kind = "windowed" if score.labels == "view" else score.name
+    return name_of(score.metric, kind=kind)
+
+
+def _charts(rows: Sequence[Row], scores: Sequence[Score]) -> list[Chart]:
+    """Return the charts that something is known for."""
+    from stream_llsvm.history.charts import Chart, Line
+
+    times = [row.time + row.span / 2 for row in rows]
+    gap = 2.5 * max((row.span for row in rows), default=60)
+
+    def chart(title: str, lines: dict[str, str], *, percent: bool = False) -> Chart:
+        made = [Line(name, [row.values.get(key) for row in rows]) for name, key in lines.items()]
+        known = [one for one in made if any(v is not None for v in one.values)]
+        return Chart(title, times, known, percent, gap)
+
+    lead = [one for one in scores if one.chart in ("view", "baseline")]
+    others = [one for one in scores if one not in lead]
+    percent = all(one.percent for one in lead)
+    title = f"{lead[0].title[0].upper()}{lead[0].title[1:]} of the last records"
+    charts = [chart(title, {one.title: _series(one) for one in lead}, percent=percent)]
+    charts += [chart(one.title, {one.title: _series(one)}, percent=one.percent) for one in others]
+    charts.append(chart("Records a second", {"records a second": "rate_records"}))
+    charts.append(chart("Records behind the source", {"behind": "lag_records"}))
+    charts.append(_rejected(rows, times, gap))
+    charts.append(chart("Records that wait for labels", {"waiting": "labels_waiting"}))
+    for family, words in _FAMILIES.items():
+        charts.append(chart(words, _largest(rows, family), percent=family.endswith("_ratio")))
+    return [one for one in charts if one.lines]
+
+
+def _largest(rows: Sequence[Row], family: str) -> dict[str, str]:
+    """Return the series of a family with the largest means, by their labels."""
+    sums: dict[str, float] = {}
+    for row in rows:
+        for name, value in row.values.items():
+            if name.startswith(f"{family}{{"):
+                sums[name] = sums.get(name, 0.0) + value
+    largest = sorted(sums, key=lambda name: -sums[name])[:_LINES]
+    return {name.partition("=")[2].removesuffix("}"): name for name in largest}
+
+
+def _rejected(rows: Sequence[Row], times: Sequence[float], gap: float) -> Chart:
+    """Return the share of records that could not be used, in each minute or hour."""
+    from stream_llsvm.history.charts import Chart, Line
+
+    shares: list[float | None] = []
+    came = used = None
+    for row in rows:
+        now: Any = (row.values.get("records_total"), row.values.get("predicted_total"))
+        share = None
+        if came is not None and used is not None and None not in now and now[0] > came:
+            share = max(0.0, 1 - (now[1] - used) / (now[0] - came))
+        shares.append(share)
+        came, used = now
+    lines = [Line("rejected", shares)] if any(shares) else []
+    return Chart("Share of records that could not be used", times, lines, True, gap)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -26,18 +24,11 @@ from stream_llsvm.cli.signals import INTERRUPTED, Stopping
 from stream_llsvm.connectors.keys import Key, one_of
 
 if TYPE_CHECKING:
-    from contextlib import ExitStack
-
-    from stream_llsvm.alerts.delivery import Delivery
-    from stream_llsvm.alerts.rules import Rule
     from stream_llsvm.cli.pipeline import Settings
     from stream_llsvm.connectors.base import Sink
     from stream_llsvm.engine.engine import Engine
 
 EXAMPLE = "stream-llsvm run --from data.csv --label y --to predictions.jsonl --checkpoints kept"
-#: Where a page's token is looked for.
-TOKEN = "STREAM_LLSVM_TOKEN"
-_PORT = 8765
 _LOG = {
     "--log-format": Key(
         one_of("text", "json"),
@@ -113,6 +104,7 @@ def run_pipeline(
     from stream_llsvm.cli.cluster import is_asked_for, make_cluster_engine
     from stream_llsvm.cli.log import Alarms, logged
     from stream_llsvm.cli.terminal import Watch, print_json, print_table
+    from stream_llsvm.cli.watch import watch
 
     save = settings.get("model", {}).get("save")
     given = settings.get("sink")
@@ -145,11 +137,7 @@ def run_pipeline(
         if save is not None:  # now that the run's own folders are there
             check_can_write("--save", save)
         Alarms(engine, settings["source"].get("label"))
-        rules, deliveries = alerts_of(settings, engine.source.name)
-        if "dashboard" in settings:
-            show_page(settings["dashboard"], engine, stack, rules, deliveries)
-        elif deliveries:
-            watch_alone(engine, rules, deliveries, stack)
+        watch(settings, engine, stack)
         stopping = stack.enter_context(Stopping(engine.stop))
         begin, before = time.monotonic(), engine.progress.counts["records"]
         try:
@@ -199,62 +187,6 @@ def _say_what_comes_twice(sink: Sink) -> None:
         "checkpoint are predicted again, and written twice; each is still learned once",
         event="at least once",
     )
-
-
-def alerts_of(settings: Settings, run: str) -> tuple[list[Rule], list[Delivery]]:
-    """Return the rules of alerts that a pipeline asks for, and who is told of them."""
-    from stream_llsvm.alerts.delivery import REPEAT, Delivery
-    from stream_llsvm.alerts.rules import RULES
-
-    given = settings.get("alerts", {})
-    channels = [one for key in ("webhook", "email", "command") for one in given.get(key, [])]
-    repeat = given.get("repeat", REPEAT)
-    return given.get("rules", RULES), [Delivery(one, run, repeat=repeat) for one in channels]
-
-
-def watch_alone(
-    engine: Engine, rules: list[Rule], deliveries: list[Delivery], stack: ExitStack
-) -> None:
-    """Look for alerts until the stack ends, without a page."""
-    from stream_llsvm.dashboard.alert_watch import AlertWatch
-    from stream_llsvm.dashboard.lag import LagWatch
-    from stream_llsvm.dashboard.monitor import Monitor
-
-    monitor = Monitor(copies=False)
-    engine.watchers.append(monitor)
-    stack.enter_context(LagWatch(engine.source, monitor))
-    stack.enter_context(AlertWatch(engine, monitor, rules, deliveries))
-
-
-def show_page(
-    given: Mapping[str, Any],
-    engine: Engine,
-    stack: ExitStack,
-    rules: list[Rule],
-    deliveries: list[Delivery],
-) -> None:
-    """Serve the page of a run until the stack ends, and say where it is."""
-    from stream_llsvm.cli.log import say
-
-    try:
-        from stream_llsvm.dashboard.guard import new_token
-        from stream_llsvm.dashboard.server import Dashboard, DashboardError, NoTokenError
-    except ModuleNotFoundError as missing:
-        raise MistakeError(f"the live page: {one_line(missing)}") from None
-    made = new_token() if given.get("new_token") else None
-    token = made or given.get("token") or os.environ.get(TOKEN) or None
-    host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
-    try:
-        page = Dashboard(
-            engine, host=host, port=port, token=token, rules=rules, deliveries=deliveries
-        )
-    except NoTokenError as error:
-        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
-    except DashboardError as error:
-        raise MistakeError(str(error)) from None
-    stack.enter_context(page)
-    address = page.address + (f"?token={made}" if made else "")
-    say(f"the live page is at {address}", event="page", address=page.address)
 
 
 def _save(model: Any, path: str) -> str:

@@ -12,8 +12,8 @@ import typer
 from typer import Option
 
 from stream_llsvm.cli.errors import MistakeError, one_line
-from stream_llsvm.cli.run import TOKEN
 from stream_llsvm.cli.signals import raising_interrupts
+from stream_llsvm.cli.watch import TOKEN
 
 if TYPE_CHECKING:
     from urllib.error import URLError

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -76,7 +76,9 @@ class History:
     def columns(self) -> dict[str, list[Any]]:
         """Return all points, column by column."""
         points = self.points()
-        return {name: [point[name] for point in points] for name in (points[-1] if points else ())}
+        return {
+            name: [point.get(name) for point in points] for name in (points[-1] if points else ())
+        }
 
 
 log = logging.getLogger("stream_llsvm")
@@ -137,6 +139,7 @@ class Builder:
     def __init__(self, monitor: Monitor, feed: Feed) -> None:
         self.monitor, self.feed = monitor, feed
         self.history = History()
+        self._past: list[dict[str, Any]] = []
         self.latest: Latest | None = None
         self.order = threading.Lock()
         self.copies = ModelCopies(monitor)
@@ -147,6 +150,12 @@ class Builder:
         self._last = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="frames", daemon=True)
+
+    def remember(self, points: Iterable[Point], events: list[dict[str, Any]]) -> None:
+        """Take what was before this process; before `start`."""
+        for one in points:
+            self.history.add(one)
+        self._past = events
 
     def start(self) -> None:
         """Begin."""
@@ -191,7 +200,8 @@ class Builder:
     def events(self, after: int = -1) -> list[dict[str, Any]]:
         """Return the events whose ids are above this one, in order."""
         look = self.monitor.look
-        return [event(one) for one in (look.events if look else ()) if one["id"] > after]
+        known = [*self._past, *(look.events if look else ())]
+        return [event(one) for one in known if one["id"] > after]
 
     def record(self, which: int) -> Kept | None:
         """Return one of the records whose answers are explained, None if it is none of them."""

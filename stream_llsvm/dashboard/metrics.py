@@ -51,7 +51,7 @@ def metrics(look: Look, silent_for: float, alerts: Mapping[str, bool] = NO_ALERT
 
     """
     lines: list[str] = []
-    for metric in (*_simple(look, silent_for), _alerts(alerts)):
+    for metric in (*numbers(look, silent_for), _alerts(alerts)):
         values = list(metric.values)
         if values:
             lines += _head(metric.name, metric.kind, metric.help)
@@ -65,14 +65,15 @@ def samples(look: Look, silent_for: float) -> Samples:
 
     They are as in the text, without the prefix.
     """
-    found = {metric.name: list(metric.values) for metric in _simple(look, silent_for)}
+    found = {metric.name: list(metric.values) for metric in numbers(look, silent_for)}
     if look.labels is not None:
         found["label_delay_seconds_sum"] = [({}, look.labels.delayed)]
         found["label_delay_seconds_count"] = [({}, sum(look.labels.delays))]
     return found
 
 
-def _simple(look: Look, silent_for: float) -> Iterable[Metric]:
+def numbers(look: Look, silent_for: float) -> Iterable[Metric]:
+    """Yield all metrics but histograms and alerts."""
     yield from _counts(look)
     yield from _gauges(look, silent_for)
     yield from _classes(look)

@@ -8,6 +8,7 @@ import resource
 import socket
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from uvicorn import Config, Server
@@ -16,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stream_llsvm.alerts.delivery import Delivery
 from stream_llsvm.alerts.rules import RULES, Rule
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
+from stream_llsvm.dashboard.recorder import past
 from stream_llsvm.dashboard.run_page import RunPage
 from stream_llsvm.engine.engine import Engine
 
@@ -52,6 +54,8 @@ class Dashboard:
         The rules of alerts: the page shows what fires.
     deliveries
         Who is told of alerts.
+    history
+        The file that keeps the run's history: the page begins with what is in it.
 
     Examples
     --------
@@ -76,6 +80,7 @@ class Dashboard:
         token: str | None = None,
         rules: Sequence[Rule] = RULES,
         deliveries: Sequence[Delivery] = (),
+        history: Path | None = None,
     ) -> None:
         check_access(host, token)
         self._socket = listening(host, port)
@@ -84,6 +89,8 @@ class Dashboard:
         self._run_page = RunPage(engine, rules, deliveries)
         self.monitor, self.feed = self._run_page.monitor, self._run_page.feed
         self.builder = self._run_page.builder
+        if history is not None:
+            self.builder.remember(*past(history, engine))
         tokens = [] if token is None else [token]
         app = self._run_page.page.app(tokens, f"stream_llsvm_{self.port}")
         self._server = ClosingServer(server_config(app))

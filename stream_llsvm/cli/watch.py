@@ -1,0 +1,98 @@
+"""Who watches a run beside it: the live page, alerts, and its history."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stream_llsvm.cli.errors import MistakeError, one_line
+
+if TYPE_CHECKING:
+    from stream_llsvm.alerts.delivery import Delivery
+    from stream_llsvm.cli.pipeline import Settings
+    from stream_llsvm.dashboard.monitor import Monitor
+    from stream_llsvm.engine.engine import Engine
+
+#: Where a page's token is looked for.
+TOKEN = "STREAM_LLSVM_TOKEN"
+_PORT = 8765
+_SELDOM = 1.0  # seconds between two looks if nobody can watch
+
+
+def watch(settings: Settings, engine: Engine, stack: ExitStack) -> None:
+    """Watch a run until the stack ends, as its settings say."""
+    from stream_llsvm.alerts.rules import RULES
+
+    given, kept = settings.get("alerts", {}), settings.get("checkpoints", {})
+    rules = given.get("rules", RULES)
+    deliveries = _deliveries(given, engine.source.name)
+    history = None
+    if "folder" in kept and kept.get("history", True):
+        from stream_llsvm.history.file import NAME
+
+        history = Path(kept["folder"]) / NAME
+    if "dashboard" in settings:
+        how = {"rules": rules, "deliveries": deliveries, "history": history}
+        monitor = show_page(settings["dashboard"], engine, stack, **how)
+    elif deliveries or history is not None:
+        monitor = _unseen(engine, stack)
+        if deliveries:
+            from stream_llsvm.dashboard.alert_watch import AlertWatch
+
+            stack.enter_context(AlertWatch(engine, monitor, rules, deliveries))
+    if history is not None:
+        from stream_llsvm.dashboard.recorder import recorder
+
+        stack.enter_context(recorder(engine, monitor, history))
+
+
+def _deliveries(given: Mapping[str, Any], run: str) -> list[Delivery]:
+    """Return who is told of alerts."""
+    from stream_llsvm.alerts.delivery import REPEAT, Delivery
+
+    channels = [one for key in ("webhook", "email", "command") for one in given.get(key, [])]
+    return [Delivery(one, run, repeat=given.get("repeat", REPEAT)) for one in channels]
+
+
+def _unseen(engine: Engine, stack: ExitStack) -> Monitor:
+    """Look at a run that has no page."""
+    from stream_llsvm.dashboard.lag import LagWatch
+    from stream_llsvm.dashboard.monitor import Monitor
+
+    monitor = Monitor(copies=False)
+    monitor.pace = _SELDOM
+    engine.watchers.append(monitor)
+    stack.enter_context(LagWatch(engine.source, monitor))
+    return monitor
+
+
+def show_page(
+    given: Mapping[str, Any],
+    engine: Engine,
+    stack: ExitStack,
+    **more: Any,
+) -> Monitor:
+    """Serve the page of a run until the stack ends, and say where it is; return who looks at it."""
+    from stream_llsvm.cli.log import say
+
+    try:
+        from stream_llsvm.dashboard.guard import new_token
+        from stream_llsvm.dashboard.server import Dashboard, DashboardError, NoTokenError
+    except ModuleNotFoundError as missing:
+        raise MistakeError(f"the live page: {one_line(missing)}") from None
+    made = new_token() if given.get("new_token") else None
+    token = made or given.get("token") or os.environ.get(TOKEN) or None
+    host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
+    try:
+        page = Dashboard(engine, host=host, port=port, token=token, **more)
+    except NoTokenError as error:
+        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
+    except DashboardError as error:
+        raise MistakeError(str(error)) from None
+    stack.enter_context(page)
+    address = page.address + (f"?token={made}" if made else "")
+    say(f"the live page is at {address}", event="page", address=page.address)
+    return page.monitor
