@@ -114,6 +114,12 @@ def _below_baseline(learned: float) -> Expression:
     return ((now < without) | (error > mean)) & (_learned > learned)
 
 
+def _estimate_apart(most: float) -> Expression:
+    """Return that the answers promise much more, or much less, than what labels then say."""
+    apart = metric("overconfidence_ratio", kind="windowed")
+    return ((apart > most) | (apart * -1 > most)) & (_learned > 1_000)
+
+
 def _rejected(share: float) -> Expression:
     """Return that more than a share of the records could not be used."""
     came, used = (Increase(metric(f"{one}_total"), 600) for one in ("records", "predicted"))
@@ -156,6 +162,11 @@ RULES: list[Rule] = [
         "below_baseline", "warning",
         "A model that learns nothing would have answered the last records better: {value}.",
         _below_baseline, 1_000, "records learned before it is judged", lasts=60,
+    ),
+    Rule(
+        "estimate_apart", "warning",
+        "The answers are {value} surer than they are right: their probabilities mislead.",
+        _estimate_apart, 0.1, "share promised too much or too little", lasts=60,
     ),
     Rule(
         "rejected", "warning", "A share of {value} of the last records could not be used.",

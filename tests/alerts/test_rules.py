@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from river import dummy, linear_model, stats
+from river import dummy, linear_model, naive_bayes, stats
 
 from stream_llsvm import LLSVMClassifier
 from stream_llsvm.alerts.firing import Alerts
@@ -195,6 +195,19 @@ def test_accuracy_fell() -> None:
         assert fires(rule("accuracy_fell"), [before, after]) is None  # for a moment
         alert = fires(rule("accuracy_fell"), [before, after, after])
         assert alert is not None and 0.3 < alert.value < 0.7
+
+
+def test_estimate_apart() -> None:
+    """Labels turn round: for a while the model is sure, and wrong."""
+    records = rows(3_500)
+    other = {"c0": "c1", "c1": "c0"}
+    with live(records[:3_000], naive_bayes.GaussianNB()) as run:
+        before = learned(run, 3_000)
+        assert fires(rule("estimate_apart"), [before] * 3) is None
+        run.source.feed([{**r, "label": other[r["label"]]} for r in records[3_000:]])
+        after = learned(run, 3_500)
+        alert = fires(rule("estimate_apart"), [before, after, after])
+        assert alert is not None and alert.value > 0.1
 
 
 def test_accuracy_fell_of_numbers() -> None:

@@ -66,7 +66,7 @@ def test_help_brings_in_no_more_than_it_must(arguments: list[str]) -> None:
 
 def test_a_command_that_is_none_is_looked_up() -> None:
     said = 'unknown command "evaluat": did you mean "evaluate"? There are run, evaluate, replay, '
-    said += "predict, answer, inspect, report and 3 more"
+    said += f"predict, answer, inspect, report and {len(COMMANDS) - 7} more"
     assert refused("evaluat", "x.csv") == f"stream-llsvm: {said}\n"
 
 
