@@ -26,8 +26,8 @@ from stream_llsvm.cli.options import (
     values_of,
     with_flags,
 )
-from stream_llsvm.cli.run import TOKEN, alerts_of
 from stream_llsvm.cli.signals import Stopping
+from stream_llsvm.cli.watch import TOKEN, alerts_of, history_of
 from stream_llsvm.connectors.keys import Key, one_of
 from stream_llsvm.options import choice
 
@@ -261,7 +261,8 @@ def _model(
         stack.callback(sink.close)
     engine = make_engine(settings, sink, stack)
     Alarms(engine, settings["source"]["label"])
-    page = RunPage(engine, *alerts_of(settings, name))
+    kept = history_of(settings.get("checkpoints", {}))
+    page = RunPage(engine, *alerts_of(settings, name), history=kept)
     names = Names(settings["source"]["label"], settings["source"]["key"])
     more = {key: serve[key] for key in ("ids", "waiting") if key in serve}
     return ServedModel(name, writer, engine, page, names, **more)

@@ -12,6 +12,7 @@ from stream_llsvm.cli.errors import MistakeError, one_line
 
 if TYPE_CHECKING:
     from stream_llsvm.alerts.delivery import Delivery
+    from stream_llsvm.alerts.rules import Rule
     from stream_llsvm.cli.pipeline import Settings
     from stream_llsvm.dashboard.monitor import Monitor
     from stream_llsvm.engine.engine import Engine
@@ -24,37 +25,41 @@ _SELDOM = 1.0  # seconds between two looks if nobody can watch
 
 def watch(settings: Settings, engine: Engine, stack: ExitStack) -> None:
     """Watch a run until the stack ends, as its settings say."""
-    from stream_llsvm.alerts.rules import RULES
-
-    given, kept = settings.get("alerts", {}), settings.get("checkpoints", {})
-    rules = given.get("rules", RULES)
-    deliveries = _deliveries(given, engine.source.name)
-    history = None
-    if "folder" in kept and kept.get("history", True):
-        from stream_llsvm.history.file import NAME
-
-        history = Path(kept["folder"]) / NAME
+    rules, deliveries = alerts_of(settings, engine.source.name)
+    history = history_of(settings.get("checkpoints", {}))
     if "dashboard" in settings:
         how = {"rules": rules, "deliveries": deliveries, "history": history}
-        monitor = show_page(settings["dashboard"], engine, stack, **how)
+        show_page(settings["dashboard"], engine, stack, **how)
     elif deliveries or history is not None:
         monitor = _unseen(engine, stack)
         if deliveries:
             from stream_llsvm.dashboard.alert_watch import AlertWatch
 
             stack.enter_context(AlertWatch(engine, monitor, rules, deliveries))
-    if history is not None:
-        from stream_llsvm.dashboard.recorder import recorder
+        if history is not None:
+            from stream_llsvm.dashboard.recorder import recorder
 
-        stack.enter_context(recorder(engine, monitor, history))
+            stack.enter_context(recorder(engine, monitor, history))
 
 
-def _deliveries(given: Mapping[str, Any], run: str) -> list[Delivery]:
-    """Return who is told of alerts."""
+def history_of(kept: Mapping[str, Any]) -> Path | None:
+    """Return where the history of a run with these checkpoints is kept; None if it is not."""
+    if "folder" not in kept or not kept.get("history", True):
+        return None
+    from stream_llsvm.history.file import NAME
+
+    return Path(kept["folder"]) / NAME
+
+
+def alerts_of(settings: Settings, run: str) -> tuple[list[Rule], list[Delivery]]:
+    """Return the rules of alerts that a pipeline asks for, and who is told of them."""
     from stream_llsvm.alerts.delivery import REPEAT, Delivery
+    from stream_llsvm.alerts.rules import RULES
 
+    given = settings.get("alerts", {})
     channels = [one for key in ("webhook", "email", "command") for one in given.get(key, [])]
-    return [Delivery(one, run, repeat=given.get("repeat", REPEAT)) for one in channels]
+    repeat = given.get("repeat", REPEAT)
+    return given.get("rules", RULES), [Delivery(one, run, repeat=repeat) for one in channels]
 
 
 def _unseen(engine: Engine, stack: ExitStack) -> Monitor:
@@ -74,8 +79,8 @@ def show_page(
     engine: Engine,
     stack: ExitStack,
     **more: Any,
-) -> Monitor:
-    """Serve the page of a run until the stack ends, and say where it is; return who looks at it."""
+) -> None:
+    """Serve the page of a run until the stack ends, and say where it is."""
     from stream_llsvm.cli.log import say
 
     try:
@@ -95,4 +100,3 @@ def show_page(
     stack.enter_context(page)
     address = page.address + (f"?token={made}" if made else "")
     say(f"the live page is at {address}", event="page", address=page.address)
-    return page.monitor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Self
 
 from stream_llsvm.alerts.delivery import Delivery
@@ -12,8 +13,10 @@ from stream_llsvm.dashboard.app import Page
 from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.lag import LagWatch
 from stream_llsvm.dashboard.monitor import Monitor
+from stream_llsvm.dashboard.recorder import past, recorder
 from stream_llsvm.dashboard.sse import Feed
 from stream_llsvm.engine.engine import Engine
+from stream_llsvm.history.writer import HistoryWriter
 
 
 class RunPage:
@@ -25,11 +28,17 @@ class RunPage:
         What runs; it gets one watcher more.
     rules, deliveries
         The rules of alerts, and who is told of them.
+    history
+        The file that keeps the run's history, if any does; the page begins with what is in it.
 
     """
 
     def __init__(
-        self, engine: Engine, rules: Sequence[Rule] = RULES, deliveries: Sequence[Delivery] = ()
+        self,
+        engine: Engine,
+        rules: Sequence[Rule] = RULES,
+        deliveries: Sequence[Delivery] = (),
+        history: Path | None = None,
     ) -> None:
         self.monitor, self.feed = Monitor(), Feed()
         self.builder = Builder(self.monitor, self.feed)
@@ -37,15 +46,23 @@ class RunPage:
         engine.watchers.append(self.monitor)
         self._lag_watch = LagWatch(engine.source, self.monitor)
         self._alert_watch = AlertWatch(engine, self.monitor, rules, deliveries)
+        self._recorder: HistoryWriter | None = None
+        if history is not None:
+            self.builder.remember(*past(history, engine))
+            self._recorder = recorder(engine, self.monitor, history)
 
     def __enter__(self) -> Self:
         self.builder.start()
         self._lag_watch.__enter__()
         self._alert_watch.__enter__()
+        if self._recorder is not None:
+            self._recorder.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._lag_watch.__exit__()
         self._alert_watch.__exit__()
+        if self._recorder is not None:
+            self._recorder.__exit__()
         self.builder.close()
         self.feed.close()

@@ -17,7 +17,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stream_llsvm.alerts.delivery import Delivery
 from stream_llsvm.alerts.rules import RULES, Rule
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
-from stream_llsvm.dashboard.recorder import past
 from stream_llsvm.dashboard.run_page import RunPage
 from stream_llsvm.engine.engine import Engine
 
@@ -55,7 +54,7 @@ class Dashboard:
     deliveries
         Who is told of alerts.
     history
-        The file that keeps the run's history: the page begins with what is in it.
+        The file that keeps the run's history, if any does; the page begins with what is in it.
 
     Examples
     --------
@@ -86,11 +85,9 @@ class Dashboard:
         self._socket = listening(host, port)
         self.port = int(self._socket.getsockname()[1])
         self.address = f"http://{name_of(host)}:{self.port}/"
-        self._run_page = RunPage(engine, rules, deliveries)
+        self._run_page = RunPage(engine, rules, deliveries, history)
         self.monitor, self.feed = self._run_page.monitor, self._run_page.feed
         self.builder = self._run_page.builder
-        if history is not None:
-            self.builder.remember(*past(history, engine))
         tokens = [] if token is None else [token]
         app = self._run_page.page.app(tokens, f"stream_llsvm_{self.port}")
         self._server = ClosingServer(server_config(app))

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stream_llsvm.dashboard.recorder import recorder
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.history import writer
 from stream_llsvm.history.file import NAME, HistoryFile
@@ -31,9 +30,8 @@ def run_to(folder: Path, n: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
     with live(rows(n), **given) as run:
         before: dict[str, Any] = run.get("/api/history").json()
-        with recorder(run.engine, run.page.monitor, path):
-            frame = learned(run)
-            run.finish()
+        frame = learned(run)
+        run.finish()
     checkpoints.close()
     return before, frame
 
