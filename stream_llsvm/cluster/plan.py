@@ -16,6 +16,8 @@ from stream_llsvm.connectors.base import Position
 #: So many records one learner learns by itself before there are several: they would have little in
 #: common.
 FIRST = 2_000
+#: A slice that lacks so much counts as whole: sources know only about how many records there are.
+_NEARLY = 0.1
 
 
 class Slice(NamedTuple):
@@ -76,7 +78,7 @@ class Plan(NamedTuple):
         1
 
         """
-        whole = max(1, backlog // self.size)
+        whole = max(1, int(backlog / self.size + _NEARLY))
         if records < FIRST or whole == 1:
             return Load(1, backlog)
         learners = self.most
