@@ -212,3 +212,14 @@ def as_position(offsets: Mapping[Any, int]) -> dict[str, dict[str, int]]:
     for one, number in sorted(offsets.items()):
         found.setdefault(one.topic, {})[str(one.partition)] = number
     return found
+
+
+def offsets_of(position: Position) -> dict[Any, int]:
+    """Return offsets by partition, of what `as_position` makes of them."""
+    from kafka import TopicPartition
+
+    return {
+        TopicPartition(topic, int(part)): int(at)
+        for topic, parts in position.items()
+        for part, at in parts.items()
+    }

@@ -14,7 +14,7 @@ from stream_llsvm.connectors.kafka.borders import Borders, Offsets
 from stream_llsvm.connectors.kafka.buffer import TimeBuffer, pieces_of
 from stream_llsvm.connectors.kafka.fast_read import stop_at
 from stream_llsvm.connectors.kafka.messages import Messages, Portion
-from stream_llsvm.connectors.kafka.positions import as_position
+from stream_llsvm.connectors.kafka.positions import as_position, offsets_of
 from stream_llsvm.connectors.kafka.source import KafkaSource
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
 
@@ -311,14 +311,3 @@ class _Fetched:
         self._unwanted.set()
         self._thread.join()
         return self.source
-
-
-def offsets_of(position: Position) -> Offsets:
-    """Return offsets by partition, of what `as_position` makes of them."""
-    from kafka import TopicPartition
-
-    return {
-        TopicPartition(topic, int(part)): int(at)
-        for topic, parts in position.items()
-        for part, at in parts.items()
-    }

@@ -27,7 +27,12 @@ from stream_llsvm.connectors.kafka.client import (
 from stream_llsvm.connectors.kafka.fast_read import metadata_of, quicken
 from stream_llsvm.connectors.kafka.group import GroupDisplay
 from stream_llsvm.connectors.kafka.messages import Portion
-from stream_llsvm.connectors.kafka.positions import LostDataError, Positions, as_position
+from stream_llsvm.connectors.kafka.positions import (
+    LostDataError,
+    Positions,
+    as_position,
+    offsets_of,
+)
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
 from stream_llsvm.connectors.kafka.topics import Topics
 from stream_llsvm.connectors.order import MAX_WAIT, is_by_time
@@ -284,7 +289,9 @@ class KafkaSource:
 
         The broker's timestamps say which, also where a field says when a record was.
         """
-        return self._slices.cut(begin, ends, size, count)
+        borders = self._slices.cut(begin, ends, size, count)
+        self._positions.next.update(offsets_of(begin))  # what is before has been learned
+        return borders
 
     def backlog(self, begin: Position, ends: Position) -> int:
         """Return how many offsets lie between two positions."""

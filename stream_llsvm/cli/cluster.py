@@ -53,7 +53,7 @@ def make_cluster_engine(settings: Settings, sink: Sink | None, stack: ExitStack)
     for one in source["from"]:
         check_columns(one, source)
     more: dict[str, Any] = {name: how[name] for name in _OF_ENGINE if name in how}
-    more |= {name: asked[name] for name in ("slice", "newest", "force") if name in asked}
+    more |= {name: asked[name] for name in ("slice", "newest", "audit", "force") if name in asked}
     if how.get("detector") == "none":
         more["detector"] = None
     if letters is not None:

@@ -195,6 +195,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
             whole_number(1, 10**9), "--slice", "Records that each learns between merges (5000)."
         ),
         "newest": Key(any_number(1, 1_000)),
+        "audit": Key(any_number(0, 1)),
         "force": Key(SWITCH, "--force", "Let more than 16 learners share one model."),
     },
     "input": {

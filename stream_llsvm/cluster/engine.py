@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from river import base
@@ -24,10 +26,13 @@ from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
 from stream_llsvm.engine.drift import detector_of
+from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.order import Order
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
+from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
@@ -160,6 +165,9 @@ class ClusterEngine:
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
         self.fallbacks: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
+        self._parts: dict[str, float] = {}  # of the last round, one after the other
+        # Who watches asks it what keys are called; who learns has its own.
+        self.learner = Learner(self.model)
         # By manifests that are being written, and by those that are.
         self._named, self._needed = dict[int, Named](), list[Named]()
         self._stop = threading.Event()
@@ -252,7 +260,9 @@ class ClusterEngine:
             for watcher in self.watchers:
                 watcher.on_turn(cast("Engine", self))
             if self._saver is not None:
+                begun = time.perf_counter()
                 self._saver.turn()
+                self._parts["save"] = time.perf_counter() - begun
                 self._remove_unneeded()
         self.auditor.look(wait=True)
         if self._saver is None:
@@ -307,6 +317,7 @@ class ClusterEngine:
             for name in _SECONDS
         }
         self.seconds = {**outcome.seconds, **of_learners}
+        self._parts |= _parts(outcome)
         self._score(outcome.done)
 
     def _score(self, done: Sequence[Done]) -> None:
@@ -350,6 +361,32 @@ class ClusterEngine:
             if sink is not None:
                 sink.flush()
 
+    @property
+    def checkpoint_interval(self) -> float:
+        """Seconds between two manifests: none are waited for."""
+        return 0.0
+
+    @property
+    def rounds(self) -> Rounds:
+        """What there is to see of the rounds."""
+        audit = self.auditor.report()
+        return Rounds(
+            self.learners,
+            self.plan.most,
+            self.counts["rounds"],
+            self.counts["repeated"],
+            self.counts["restarts"],
+            self.backlog,
+            dict(self.fallbacks),
+            dict(self._parts),
+            audit["price"],
+            audit["rounds"],
+        )
+
+    def ask(self, do: str, name: str) -> Future[str]:
+        """Refuse: what `Engine.ask` does between two batches is done by one learner."""
+        raise RequestError("several learners take no requests: go on with one to do that")
+
     def report(self) -> dict[str, Any]:
         """Return counts and scores, and how the rounds went."""
         bad = {
@@ -368,6 +405,16 @@ class ClusterEngine:
         }
         lost = None if self.lost is None else self.lost._asdict()
         return self.progress.report() | bad | {"cluster": of_rounds, "lost": lost}
+
+
+def _parts(outcome: Outcome) -> dict[str, float]:
+    """Return how long the parts of a round took: what learners do on the mean, and the waiting."""
+    mean = {
+        name: sum(one.seconds[name] for one in outcome.done) / len(outcome.done)
+        for name in ("carry", "read", "learn")
+    }
+    wait = outcome.seconds["learn"] - sum(mean.values())
+    return {**mean, "wait": max(0.0, wait), "merge": outcome.seconds["merge"]}
 
 
 def _described(source: Sliced | Mapping[str, Any]) -> tuple[Sliced, dict[str, Any]]:

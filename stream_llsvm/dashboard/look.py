@@ -23,6 +23,7 @@ from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.input.drift import FieldNow
 from stream_llsvm.engine.input.watch import InputWatch
+from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.task import Task
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.pipeline import learner_in, shared_in
@@ -202,6 +203,7 @@ class Look:
     unlabelled: float = 0.0
     checkpoint_interval: float = 0.0
     keys: Keys | None = None
+    rounds: Rounds | None = None
     champion: str = ORIGINAL
     rivals: tuple[Rival, ...] = ()
     dropped: dict[str, str] = field(default_factory=dict)
@@ -220,6 +222,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "task": progress.task,
         "model": type(learner).__name__,
         "keys": keys_of(learner),
+        "rounds": engine.rounds,
         "source": engine.source.name,
         "counts": dict(progress.counts),
         "rejected": engine.rejects.counts.total(),

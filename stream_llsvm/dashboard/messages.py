@@ -23,6 +23,7 @@ from stream_llsvm.dashboard.look import (
 )
 from stream_llsvm.engine.by_class import OTHERS
 from stream_llsvm.engine.late_labels import DELAYS
+from stream_llsvm.engine.rounds import PARTS
 from stream_llsvm.engine.scores import VIEWS, headline, scores_of
 from stream_llsvm.engine.task import Task
 
@@ -136,6 +137,7 @@ def frame(
             for part, behind in list(parts.items())[:_PARTITIONS]
         } or None,
         "labels": _labels(look),
+        "rounds": _rounds(look),
         "keys": keys_shown(look.keys, seen.key_answers),
         "challengers": _challengers(look),
         "events": [event(one) for one in look.events[-_EVENTS:]],
@@ -274,6 +276,16 @@ def _labels(look: Look) -> dict[str, Any] | None:
         return None
     delays = {"upto": [*DELAYS, None], "counts": look.labels.delays}
     return {"waiting": look.labels.waiting, **look.labels.counts, "delays": delays}
+
+
+def _rounds(look: Look) -> dict[str, Any] | None:
+    """Return how the rounds of many learners go, and how long each part of the last one took."""
+    rounds = look.rounds
+    if rounds is None:
+        return None
+    seconds = [[PARTS[name], number(rounds.seconds[name], 3)] for name in PARTS
+               if name in rounds.seconds]  # fmt: skip
+    return rounds._asdict() | {"fallbacks": dict(rounds.fallbacks), "seconds": seconds}
 
 
 def confusion(labels: Sequence[Any], seen: Details) -> dict[str, Any] | None:

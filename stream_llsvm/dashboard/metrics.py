@@ -80,6 +80,7 @@ def numbers(look: Look, silent_for: float) -> Iterable[Metric]:
     yield from _input(look)
     yield from _labels(look)
     yield from _keys(look)
+    yield from _rounds(look)
     yield from _challengers(look)
 
 
@@ -243,6 +244,37 @@ def _challengers(look: Look) -> Iterable[Metric]:
     yield Metric("challenger_error_difference", "gauge", help, bounds)
     compared = [(labels, float(one.compared)) for labels, one in own]
     yield Metric("challenger_compared", "gauge", "Records that both have answered.", compared)
+
+
+def _rounds(look: Look) -> Iterable[Metric]:
+    """Yield what there is to say of many learners."""
+    rounds = look.rounds
+    if rounds is None:
+        return
+    nothing: Labels = {}
+    for name, kind, help, value in (
+        ("cluster_workers", "gauge", "Learners of the last round.", rounds.learners),
+        ("cluster_rounds_total", "counter", "Rounds that were learned.", rounds.rounds),
+        ("cluster_rounds_repeated_total", "counter", "Rounds something died in.", rounds.repeated),
+        ("cluster_restarts_total", "counter", "Learners that were replaced.", rounds.restarts),
+        ("cluster_backlog_records", "gauge", "Records not learned yet, about.", rounds.backlog),
+    ):
+        yield Metric(name, kind, help, [(nothing, float(value))])
+    if rounds.price is not None:
+        help = "How much better one learner did in rounds that were learned twice."
+        yield Metric("cluster_audit_price", "gauge", help, [(nothing, rounds.price)])
+    yield Metric(
+        "cluster_round_seconds",
+        "gauge",
+        "How long each part of the last round took.",
+        [({"part": part}, seconds) for part, seconds in rounds.seconds.items()],
+    )
+    yield Metric(
+        "cluster_fallbacks_total",
+        "counter",
+        "Merges that took a member of the newest learner.",
+        [({"member": name}, float(n)) for name, n in rounds.fallbacks.items()],
+    )
 
 
 def _keys(look: Look) -> Iterable[Metric]:

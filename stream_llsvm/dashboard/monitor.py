@@ -85,7 +85,7 @@ class Monitor(Watcher):
         self._next_look = self._next_copy = self._seldom = 0.0
         self._started, self._began = time.time(), time.monotonic()
         self._status = Status("starting", self._started)
-        self._last_record = float("-inf")
+        self._last_record, self._came = float("-inf"), 0
         self._labelled = (0, float("inf"))  # how many had been learned when that rose, and when
         self._late = (0, 0.0)
         self._rate, self._rated = 0.0, (time.monotonic(), -1)
@@ -130,7 +130,8 @@ class Monitor(Watcher):
         """Look for the first time."""
         self._started = time.time()
         self._began = time.monotonic()
-        self._rated = (self._began, engine.progress.counts["records"])
+        self._came = engine.progress.counts["records"]
+        self._rated = (self._began, self._came)
         self._learned = _learned_at_once(engine)
         self._labelled = engine.progress.counts["learned"], self._began
         self._learner = engine.learner
@@ -168,6 +169,9 @@ class Monitor(Watcher):
         now = self.turned_at = time.monotonic()
         if self._after is not None:
             self._after.turn(_learned_late(engine))
+        records = engine.progress.counts["records"]
+        if records != self._came:  # also where nobody is told of batches, as of many learners
+            self._came, self._last_record = records, now
         if now >= self._next_look:
             self._judge(engine, now)
             self._look(engine)

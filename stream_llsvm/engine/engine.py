@@ -41,6 +41,7 @@ from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.requests import Request, RequestError, Requests
 from stream_llsvm.engine.results import learned_before, results_of
 from stream_llsvm.engine.resume import EngineError, continued
+from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
@@ -230,6 +231,11 @@ class Engine:
     def made(self) -> Made | None:
         """The newest checkpoint that is good; None if there is none."""
         return None if self.checkpoints is None else self.checkpoints.newest
+
+    @property
+    def rounds(self) -> Rounds | None:
+        """How the rounds of many learners go; one has none."""
+        return None
 
     @property
     def checkpoint_interval(self) -> float:

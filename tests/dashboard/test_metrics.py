@@ -27,6 +27,12 @@ OF_KEYS = {
     *("keys_known", "keys_new_total", "keys_bytes", "key_answers_total"),
     *("key_right_total", "key_right_alone_total", "key_trust"),
 }
+#: What many learners have besides; ``test_page_learners.py`` lets two learn.
+OF_CLUSTER = {
+    *("cluster_workers", "cluster_rounds_total", "cluster_rounds_repeated_total"),
+    *("cluster_restarts_total", "cluster_backlog_records", "cluster_round_seconds"),
+    *("cluster_fallbacks_total", "cluster_audit_price"),
+}
 ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -128,7 +134,7 @@ def test_a_label_of_any_text_is_read_back(text: str) -> None:
 def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
     board = json.loads((ROOT / "grafana" / "stream_llsvm.json").read_text())
     there = {name for name, _ in told(run)} | {
-        f"stream_llsvm_{one}" for one in OF_NUMBERS | OF_KEYS
+        f"stream_llsvm_{one}" for one in OF_NUMBERS | OF_KEYS | OF_CLUSTER
     }
     asked = set(re.findall(r"\bstream_llsvm_[a-z0-9_]+", json.dumps(board)))
     assert asked <= there
@@ -147,6 +153,6 @@ def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
 
 def test_the_guide_names_every_metric(run: Live) -> None:
     guide = (ROOT / "docs" / "monitoring.md").read_text()
-    for name in (*(name for name, _ in told(run)), *OF_NUMBERS, *OF_KEYS):
+    for name in (*(name for name, _ in told(run)), *OF_NUMBERS, *OF_KEYS, *OF_CLUSTER):
         base = re.sub(r"_(bucket|sum|count)$", "", name)
         assert base.removeprefix("stream_llsvm_") in guide, name

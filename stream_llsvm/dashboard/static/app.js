@@ -16,6 +16,7 @@ import { mapPanel } from "page/map.js";
 import { membersPanel } from "page/members.js";
 import { inputPanel } from "page/input.js";
 import { intakePanel } from "page/intake.js";
+import { learnersPanel } from "page/learners.js";
 import { machinePanel } from "page/machine.js";
 import { clock } from "page/numbers.js";
 import { Points, rows } from "page/points.js";
@@ -109,7 +110,7 @@ const VIEWS = {
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
   operate: [incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, challengersPanel,
-    machinePanel],
+    learnersPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
 segments(byId("range"), "range", page.range, (range) => {
