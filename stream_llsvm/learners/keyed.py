@@ -220,6 +220,43 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         likeliest = self._test_then_learn(X, y, w, keep=True)
         return decoded(self.classes, likeliest)
 
+    def warm_start(self, X: Any, y: Any, epochs: int = 10, w: Any = 1.0) -> None:
+        """Learn from history first, then go live.
+
+        The global model learns it by its own `warm_start`. Keys then learn, from each record once
+        and in order, what the global model does not know of it by now.
+
+        Parameters
+        ----------
+        X
+            The records, as in `learn_many`.
+        y
+            One label a row.
+        epochs
+            How many passes the global model makes.
+        w
+            How much each record counts: one number, or one a row.
+
+        """
+        whole("epochs", epochs, 1, 1_000_000)
+        keys, (names, matrix, texts) = self._parted(X)
+        labels = as_labels(y, len(matrix))
+        importance = checked_weights(w, len(matrix))
+        counts = np.flatnonzero(importance)
+        if len(counts) < len(matrix):
+            matrix, importance = matrix[counts], importance[counts]
+            labels, keys = ([some[i] for i in counts.tolist()] for some in (labels, keys))
+        model = self.model
+        model._warm_start_rows(names, matrix, labels, epochs, importance=importance, texts=texts)
+        codes = np.array([model._labels.code(label) for label in labels], dtype=np.int64)
+
+        def taught(begin: int, rows: Rows) -> None:
+            some = slice(begin, begin + len(rows.labels))
+            rows = rows._replace(labels=codes[some], importance=importance[some])
+            self._correct(rows, keys[some])
+
+        model._proba_of(names, matrix, keep=False, correct=taught)
+
     def predict_many(self, X: Any) -> Any:
         """Return the likeliest label of each row, in the kind of series that X's library has.
 

@@ -134,6 +134,34 @@ def test_the_models_part_and_the_keys_add_up(classes: int) -> None:
     assert set(model.explain_one(x).contributions) >= {"a", "b"}
 
 
+@pytest.mark.parametrize("library", [pd, pl])
+def test_history_is_learned_first(library: Any) -> None:
+    data = [({**x, "sky": "blue", "late": 0.0}, y > 0) for x, y in records(4_000)]
+    past, live = data[:2_000], data[2_000:]
+    X, y = library.DataFrame([x for x, _ in past]), [label for _, label in past]
+    keyed, alike, alone = made(), made(), SAPLClassifier(n_anchors=12, n_neighbors=4)
+    keyed.warm_start(X, y, epochs=2)
+    without = X.drop(columns=KEY) if library is pd else X.drop(KEY)
+    alone.warm_start(without, y, epochs=2)
+    assert pack(keyed.model._payload()) == pack(alone._payload())  # which hears of no key
+    right = []
+    for x, label in live:
+        right.append(keyed.predict_one(x) == label)
+        keyed.learn_one(x, label)
+    assert np.mean(right) > 0.85
+    assert keyed.n_keys == 30
+    assert sum(age.answers for age in keyed.ages) == len(data)
+    assert keyed.records_of("c3") == sum(x[KEY] == "c3" for x, _ in data)
+
+    none = library.DataFrame([{**x, KEY: "unweighted"} for x, _ in past[:50]])
+    both = pd.concat([X, none]) if library is pd else pl.concat([X, none])
+    alike.warm_start(both, [*y, *y[:50]], epochs=2, w=[1.0] * len(y) + [0.0] * 50)
+    assert alike.n_keys == 30
+    keyed = made()
+    keyed.warm_start(X, y, epochs=2)
+    assert bits(alike) == bits(keyed)
+
+
 def test_a_global_model_that_knows_already_can_be_taken(stream: Stream) -> None:
     before = CommitteeClassifier(("anchors:1", "prior"))
     for x, y in stream:
