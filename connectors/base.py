@@ -356,6 +356,8 @@ class Result(NamedTuple):
     model_version: str = ""
     records_learned: int | None = None
     model_age: float | None = None
+    #: What was decided, and the set of labels if a coverage is promised; None if nothing was.
+    decided: tuple[Any, tuple[Any, ...] | None] | None = None
 
 
 class Sink(Protocol):

@@ -7,6 +7,8 @@ r"""What is written of a prediction: the same fields in files, in Kafka and on s
 ``prediction``             the likeliest label, null where nothing had been learned yet
 ``probability``            its probability
 ``probabilities``          of every label, only if that was asked for
+``decision``, ``set``      what was decided, and the labels that hold the truth as often as
+                           promised, if a run decides
 ``time``                   when it was predicted, in UTC
 ``model_version``          the version of this package
 ``records_learned``        how many records the model had learned before this one
@@ -31,7 +33,7 @@ from stream_llsvm.connectors.base import Place, Result
 
 FIELDS = (
     "source", "partition", "offset", "key", "label", "prediction", "probability",
-    "probabilities", "time", "model_version", "records_learned",
+    "probabilities", "time", "model_version", "records_learned", "decision", "set",
 )  # fmt: skip
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
@@ -54,13 +56,20 @@ def as_line(result: Result) -> bytes:
      "time":"1970-01-01T00:00:00.500Z","model_version":"0.1.0","records_learned":80}
 
     """
-    place, key, label, prediction, probability, probabilities, time, version, learned, age = result
+    (
+        place, key, label, prediction, probability, probabilities, time, version, learned, age,
+        decided,
+    ) = result  # fmt: skip
     fields = {
         "source": place[0], "partition": place[1], "offset": place[2], "key": key, "label": label,
         "prediction": prediction, "probability": probability,
     }  # fmt: skip
     if probabilities is not None:
         fields["probabilities"] = probabilities
+    if decided is not None:
+        fields["decision"], labels = decided
+        if labels is not None:
+            fields["set"] = labels
     if age is not None:
         fields["model_age"] = age
     # What a batch has in common is put behind: a copy also costs less than the room that is kept
@@ -81,14 +90,15 @@ def as_csv(results: Iterable[Result]) -> list[bytes]:
     --------
     >>> place = Place("wind.csv", None, 2)
     >>> as_csv([Result(place, 7, None, "a,b", 0.75, {"a,b": 0.75}, 0.5, "0.1.0", 80)])
-    [b'wind.csv,,2,7,,"a,b",0.75,"{""a,b"":0.75}",1970-01-01T00:00:00.500Z,0.1.0,80']
+    [b'wind.csv,,2,7,,"a,b",0.75,"{""a,b"":0.75}",1970-01-01T00:00:00.500Z,0.1.0,80,,']
 
     """
     lines = []
     for result in results:
         text = io.StringIO()
-        place, *middle, time, version, learned, _ = result
+        place, *middle, time, version, learned, _, decided = result
         row = [*place, *map(_cell, middle), _utc(time), version, learned]
+        row += map(_cell, decided or (None, None))
         csv.writer(text, lineterminator="").writerow(row)
         # A line end within a cell would be two lines to all who cut files back by lines.
         line = text.getvalue().replace("\r", "\\r").replace("\n", "\\n")

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.contexts import ContextsClassifier
+    from stream_llsvm.learners.deciding import DecidingClassifier
+    from stream_llsvm.learners.decision import Decision
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.keyed import KeyedClassifier
     from stream_llsvm.learners.keyed_reasons import KeyedExplanation
@@ -51,6 +53,8 @@ __all__ = [
     "CommitteeClassifier",
     "Context",
     "ContextsClassifier",
+    "DecidingClassifier",
+    "Decision",
     "Engine",
     "EngineError",
     "Explanation",
@@ -84,6 +88,8 @@ __all__ = [
 _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "Anchor": "model.explain",
     "Context": "model.explain",
+    "DecidingClassifier": "learners.deciding",
+    "Decision": "learners.decision",
     "Engine": "engine.engine",
     "EngineError": "engine.resume",
     "Explanation": "model.explain",

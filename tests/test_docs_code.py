@@ -24,6 +24,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     *sorted(DOCS.glob("start/*.md")),
     *sorted(DOCS.glob("tutorials/*.md")),
+    DOCS / "decisions.md",
     DOCS / "operating.md",
     DOCS / "trouble.md",
 ]

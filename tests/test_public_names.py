@@ -19,6 +19,8 @@ NAMES = sorted(
         *LEARNERS,
         "Anchor",
         "Context",
+        "DecidingClassifier",
+        "Decision",
         "Engine",
         "EngineError",
         "Explanation",

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from stream_llsvm.cli import models
 from stream_llsvm.cli.checks import check_columns, check_folder_place
+from stream_llsvm.cli.decide import for_engine
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.log import bad_fields_of, not_utf8
 from stream_llsvm.cli.options import SECTIONS
@@ -140,6 +141,7 @@ def make_engine(
             how["labels"] = make_source(late)
             stack.callback(how["labels"].close)
         how["waiting"] = Waiting(late.get("most", 100_000), late.get("longest", 86_400.0))
+    how |= for_engine(settings.get("decision", {}))
     how["champion"] = settings.get("model", {}).get("name", ORIGINAL)
     how["challengers"] = {
         name: make_model(settings, one) for name, one in settings.get("challengers", {}).items()

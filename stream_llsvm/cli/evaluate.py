@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from stream_llsvm.cli.decide import FLAGS, KEYS, for_engine
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
 from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, chosen, short_names, with_keys
 from stream_llsvm.cli.options import (
     DATA,
     JSON,
     MAX_RECORDS,
+    checked,
     columns,
     columns_in,
     completing,
@@ -35,7 +38,9 @@ _FIRST = 100  # records
 _NAIVE = ("majority", "nochange", "mean")
 
 
-@with_flags(columns(key="Also with a model for each value of this column, which no other sees."))
+@with_flags(
+    columns(key="Also with a model for each value of this column, which no other sees.") | FLAGS
+)
 def command(
     data: DATA,
     models: Annotated[
@@ -64,7 +69,11 @@ def command(
     """Evaluate models on a file."""
     columns = columns_in(given)
     entrants = with_keys(chosen(models, against or ""), columns.get("key"))
-    return evaluate(data, columns, entrants, max_records, as_json=json, report=report)
+    flags = checked(FLAGS, given)
+    decide = {name: flags[key.flag] for name, key in KEYS.items() if key.flag in flags}
+    return evaluate(
+        data, columns, entrants, max_records, as_json=json, report=report, decide=decide
+    )
 
 
 def evaluate(
@@ -75,6 +84,7 @@ def evaluate(
     *,
     as_json: bool,
     report: str | None = None,
+    decide: Mapping[str, Any] = MappingProxyType({}),
 ) -> int:
     """Score the learners and print a table; return the exit code.
 
@@ -108,7 +118,7 @@ def evaluate(
         with raising_interrupts(), _progress_bar(console) as bar:
             for entrant in entrants:
                 line = bar.add_task(entrant.name, total=contents.records, rate="")
-                rows.append(_scored(entrant, options, contents, max_records, bar, line))
+                rows.append(_scored(entrant, options, contents, max_records, bar, line, decide))
                 if not console.is_terminal:
                     told = leading.text(rows[-1][leading.name])
                     console.print(f"{entrant.name}: {leading.title} {told}")
@@ -187,24 +197,31 @@ def _scored(
     max_records: int | None,
     bar: Progress,
     line: TaskID,
+    decide: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Run one learner through the file; the clock is on the learner alone."""
-    from stream_llsvm.cli.build import batches, label_values
+    from stream_llsvm.cli.build import batches, label_values, made
+    from stream_llsvm.engine.decisions import Decisions
     from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.progress import Progress as Scored
-    from stream_llsvm.engine.scores import baselines, main_scores
+    from stream_llsvm.engine.scores import SCORE, baselines, listed_scores, main_scores
 
     values = label_values(options)
     _warm(Learner(entrant.make(contents.labels), values=values), options)
-    learner = Learner(entrant.make(contents.labels), values=values)
+    asked = for_engine(decide)
+    decisions = Decisions(**asked)
+    every = "decision" in asked
+    learner = made(lambda: Learner(entrant.make(contents.labels), every=every, values=values))
+    made(lambda: decisions.check(learner))
     scored = Scored(1_000, None, learner.task)
     seconds, done, refused, weighted = 0.0, 0, list[str](), False
     for read in batches(options, max_records):
-        batch = learner.readable(read)
+        batch = decisions.weighted(learner.readable(read))
         begin = perf_counter()
         answers = learner.take(batch)
         seconds += perf_counter() - begin
         scored.score(batch.labels, answers, batch.weights)
+        decisions.take(batch, answers, scored)
         weighted |= batch.weights is not None
         done += len(batch)
         refused += answers.refused.values()
@@ -216,8 +233,12 @@ def _scored(
             file=sys.stderr,
             flush=True,
         )
-    means = scored.scores.report().get("cumulative", {})
+    report = scored.scores.report()
+    means = report.get("cumulative", {})
     told = [*main_scores(learner.task), baselines(learner.task)[0]]
+    if decide:
+        told += [SCORE["g_mean"]]
+        told += [one for one in listed_scores(learner.task, report) if one.optional]
     return {
         "model": entrant.name,
         **{score.name: means.get(score.name, 0.0) for score in told},

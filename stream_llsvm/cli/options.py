@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 
 from typer import Argument, Option
 
+from stream_llsvm.cli.decide import KEYS
 from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.connectors.keys import (
     COLUMN,
@@ -125,6 +126,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
             whole_number(1, 2**31), "--max-keys", "Keys that are kept; the least used go (all)."
         ),
     },
+    "decision": KEYS,
     "challengers": {},  # models by their names, with the keys of [model]
     "sink": {
         "to": Key(

@@ -72,7 +72,10 @@ class Pipeline:
             several = len(places(flag)) > 1
             for section, key in places(flag):
                 there, rule = self.settings.get(section, {}), SECTIONS[section][key]
-                value = None if given[flag] is None else rule.kind.parse(given[flag])
+                try:
+                    value = None if given[flag] is None else rule.kind.parse(given[flag])
+                except ValueError as error:
+                    raise MistakeError(f"{flag}: {error}") from None
                 if not several or (there and (not rule.only or _scheme(there) in rule.only)):
                     self.flag(flag, section, key, value)
 

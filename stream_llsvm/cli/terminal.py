@@ -15,7 +15,7 @@ from stream_llsvm.cli.columns import lines
 from stream_llsvm.cli.log import MOST_FIELDS, say
 from stream_llsvm.engine.census import Taken
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.scores import headline, main_scores, scores_of
+from stream_llsvm.engine.scores import headline, listed_scores, main_scores, scores_of
 from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.watchers import Watcher
 
@@ -188,7 +188,7 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         drawn.add_row(name, f"{number:,}", "")
     if report["scores"]:
         both = [report["scores"][view] for view in ("cumulative", "windowed")]
-        for score in scores_of(report["task"]):
+        for score in listed_scores(report["task"], report["scores"]):
             drawn.add_row(score.title, *(score.text(view.get(score.name)) for view in both))
         drawn.add_row("drifts", f"{report['drifts']:,}", "")
     for one in report.get("challengers", []):
@@ -237,4 +237,10 @@ def print_models(title: str, rows: list[dict[str, Any]], task: Task) -> None:
         scores = (score.text(row[score.name]) for score in main_scores(task))
         style = "bold" if row[leading.name] == best else ""
         drawn.add_row(row["model"], *scores, f"{row['us_per_record']:,.1f}", style=style)
-    Console(highlight=False).print(drawn)
+    console = Console(highlight=False)
+    console.print(drawn)
+    rest = [one for one in scores_of(task) if not one.main and one.chart != "baseline"]
+    for row in rows:
+        told = [f"{one.title} {one.text(row[one.name])}" for one in rest if one.name in row]
+        if told:
+            console.print(f"{row['model']}: {', '.join(told)}", soft_wrap=True, markup=False)

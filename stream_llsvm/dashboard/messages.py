@@ -24,7 +24,7 @@ from stream_llsvm.dashboard.look import (
 from stream_llsvm.engine.by_class import OTHERS
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.rounds import PARTS
-from stream_llsvm.engine.scores import VIEWS, headline, scores_of
+from stream_llsvm.engine.scores import VIEWS, headline, listed_scores, scores_of
 from stream_llsvm.engine.task import Task
 
 CLASSES = 40
@@ -79,10 +79,10 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
     }
 
 
-def score_list(task: Task) -> list[dict[str, Any]]:
-    """Return the scores that a task has, as those who show them need to know them."""
+def score_list(task: Task, scores: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the scores that a run has, as those who show them need to know them."""
     shown = ("name", "title", "help", "percent", "in_units", "less", "chart", "main")
-    return [{key: getattr(score, key) for key in shown} for score in scores_of(task)]
+    return [{key: getattr(score, key) for key in shown} for score in listed_scores(task, scores)]
 
 
 def alerts_shown(alerts: Mapping[str, Alert | None]) -> list[dict[str, Any]]:
@@ -124,7 +124,7 @@ def frame(
         "task": look.task,
         "point": kept,
         "scores": look.scores,
-        "score_list": score_list(look.task),
+        "score_list": score_list(look.task, look.scores),
         "window": look.window,
         "estimated": look.estimated,
         "by_class": by_class(look),

@@ -12,9 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.engine.by_class import PerClass, by_class
+from stream_llsvm.engine.decided_scores import DecidedScores
 from stream_llsvm.engine.estimate import Estimate
+from stream_llsvm.engine.ranks import Ranks, no_ranks, ranks_of
 from stream_llsvm.engine.scores import FADE, WINDOW, Scores, Totals
-from stream_llsvm.engine.tally import BINS, COUNTED, HELD, LOSS, MODEL, RELIABILITY, SURE, tally
+from stream_llsvm.engine.tally import (
+    BINS,
+    COUNTED,
+    FLOOR,
+    HELD,
+    LOSS,
+    MODEL,
+    RELIABILITY,
+    SURE,
+    tally,
+)
 from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.engine.validation import MOST, array, count, number, part, require
 
@@ -56,6 +68,9 @@ class ClassScores(Scores):
         self._reliability = np.zeros((RELIABILITY, BINS))
         #: What all answers promise, those included whose labels have not come.
         self.estimate = Estimate(window)
+        self._ranks: Ranks | None = no_ranks()
+        #: What came of decisions, if there are any.
+        self.decided: DecidedScores | None = None
 
     def update(
         self,
@@ -75,10 +90,24 @@ class ClassScores(Scores):
             (self._counts, self.confusion), (self._sums, self._fading, self._reliability),
             (self._recent, self._recent_hits),
         )  # fmt: skip
+        self._rank(truth, predicted, p_truth)
         faded = FADE**n
         self._faded = faded * self._faded + (1 - faded) / (1 - FADE)
         self.n += n
         self._last = int(truth[-1])
+
+    def _rank(self, truth: Codes, predicted: Codes, p_truth: NDArray[np.float64]) -> None:
+        """Count where records of the first two classes are ranked; with a third there is none."""
+        if len(self.confusion) > 2:
+            self._ranks = None
+        if self._ranks is not None:
+            told = predicted >= 0
+            self._ranks += ranks_of(truth[told], -np.log(np.clip(p_truth[told], FLOOR, 1.0)))
+
+    def _recent_ranks(self, n: int) -> Ranks | None:
+        if len(self.confusion) != 2:
+            return None
+        return ranks_of(self._recent[0, :n], self._recent_hits[LOSS, :n])
 
     def _make_room(self, classes: int) -> None:
         more = classes - len(self.confusion)
@@ -101,15 +130,23 @@ class ClassScores(Scores):
     def _totals(self) -> Mapping[str, Totals]:
         n = min(self.n, self.window)
         told = self.estimate.means()
+        decided = {} if self.decided is None else self.decided.means()
         return {
             "windowed": Totals(
                 self._recent_hits[:, :n].mean(axis=1),
                 self.windowed_confusion(),
                 told.get("windowed"),
+                self._recent_ranks(n),
+                decided.get("windowed"),
             ),
-            "fading": Totals(self._fading / self._faded, None, told.get("fading")),
-            "cumulative": Totals(self._sums / self.n, self.confusion, told.get("cumulative")),
-        }
+            "fading": Totals(
+                self._fading / self._faded, None, told.get("fading"), None, decided.get("fading")
+            ),
+            "cumulative": Totals(
+                self._sums / self.n, self.confusion, told.get("cumulative"),
+                self._ranks if len(self.confusion) == 2 else None, decided.get("cumulative"),
+            ),
+        }  # fmt: skip
 
     def by_class(self) -> list[PerClass]:
         """Return the scores of each class over the window, and how often it is answered now."""
@@ -135,6 +172,8 @@ class ClassScores(Scores):
             "recent_hits": self._recent_hits.copy(), "sums": self._sums.copy(),
             "fading": self._fading.copy(), "faded": self._faded, "last": self._last,
             "reliability": self._reliability.copy(), "estimate": self.estimate.payload(),
+            "ranks": None if self._ranks is None else self._ranks.copy(),
+            "decided": None if self.decided is None else self.decided.payload(),
         }  # fmt: skip
 
     @classmethod
@@ -163,6 +202,14 @@ class ClassScores(Scores):
         # Whoever restores this looks whether all that was answered is a class.
         scores.estimate = Estimate.restored(known, MOST)
         require(scores.estimate.window == window, "estimate")
+        scores._ranks = None
+        if part({"ranks": None, **payload}, "ranks", np.ndarray, type(None)) is not None:
+            scores._ranks = array(payload, "ranks", np.int64, no_ranks().shape)
+            require(bool((scores._ranks >= 0).all()), "ranks")
+            require(classes <= 2 and int(scores._ranks.sum()) == n, "ranks")
+        decided = part({"decided": None, **payload}, "decided", dict, type(None))
+        if decided is not None:
+            scores.decided = DecidedScores.restored(decided, window)
         for name, values in (
             ("confusion", scores.confusion),
             ("counts", scores._counts),

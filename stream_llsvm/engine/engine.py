@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from river import base
 
@@ -29,6 +29,7 @@ from stream_llsvm.connectors.base import (
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers, checked_name
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost, Made
+from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.drift import detector_of
 from stream_llsvm.engine.input.watch import InputWatch, Moved
 from stream_llsvm.engine.key_parts import KeyParts
@@ -48,6 +49,7 @@ from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
+from stream_llsvm.learners.decision import Decision
 from stream_llsvm.learners.pipeline import is_pipeline, learner_in, shared_in
 
 if TYPE_CHECKING:
@@ -94,6 +96,11 @@ class Engine:
     probabilities
         Whether the sink gets the probability of the likeliest label, ``top``, or also those of
         ``all`` labels.
+    decision
+        By what records are decided: costs, a precision or recall to hold, sets at a promised
+        coverage. Predictions stay the likeliest labels; results have what was decided beside them.
+    class_weight
+        ``"balanced"``, or ``{label: weight}``: how much records count by their class.
     numbers
         How a label that is text is read as a number, if the model learns numbers.
     columns
@@ -140,6 +147,8 @@ class Engine:
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
         probabilities: str = "top",
+        decision: Decision | None = None,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
         numbers: Values | None = None,
         columns: Mapping[str, Any] | None = None,
         trust_pickle: bool = False,
@@ -156,9 +165,12 @@ class Engine:
             raise ValueError(f'probabilities is "top" or "all"; got {probabilities!r}')
         self.learner = Learner(
             CommitteeClassifier() if model is None else model,
-            every=probabilities == "all",
+            every=probabilities == "all" or decision is not None,
             values=numbers,
         )
+        self.decisions = Decisions(decision, class_weight)
+        self.decisions.check(self.learner)
+        self._all_probabilities = probabilities == "all"
         self._clock = clock
         self.progress = Progress(window, detector_of(detector), self.learner.task)
         self.census = Census()
@@ -175,7 +187,9 @@ class Engine:
             self.challengers.add(name, Learner(one, values=numbers))
         self.late: LateLabels | None = None
         if labels is not None or waiting is not None:
-            self.late = LateLabels(labels, waiting or Waiting(), clock, self.challengers)
+            self.late = LateLabels(
+                labels, waiting or Waiting(), clock, self.challengers, self.decisions
+            )
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
@@ -343,6 +357,7 @@ class Engine:
             self.census.take(batch)
             for moved in () if self.inputs is None else self.inputs.take(batch):
                 self.progress.note("input drift", moved.text())
+            batch = self.decisions.weighted(batch)
             begin = time.perf_counter()
             answers = self.learner.take(batch)
             seconds = time.perf_counter() - begin
@@ -350,6 +365,7 @@ class Engine:
             self.rejects.refused(batch.places, answers.refused)
             learned = self.progress.counts["learned"]
             scored = self.progress.score(batch.labels, answers, batch.weights)
+            answers = self.decisions.take(batch, answers, self.progress)
             if len(self.challengers):
                 self.challengers.take(batch, scored, self.progress)
             self.progress.foretold(answers)
@@ -359,7 +375,8 @@ class Engine:
                 if self.checkpoints is not None:
                     self.checkpoints.check()
                 before = learned_before(batch, answers, learned)
-                self.sink.write(results_of(batch, answers, self._clock(), before))
+                told = answers if self._all_probabilities else answers._replace(probabilities=None)
+                self.sink.write(results_of(batch, told, self._clock(), before))
             self.progress.counts["predicted"] += len(batch) - len(answers.refused)
             for watcher in self.watchers:
                 watcher.on_batch(self, batch, answers, seconds)

@@ -19,6 +19,7 @@ import numpy as np
 
 from stream_llsvm.connectors.base import Batch, Position, Source
 from stream_llsvm.engine.challengers import Challengers
+from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects
@@ -32,7 +33,8 @@ class Guess(NamedTuple):
     """A record that waits: its features, what was predicted and how surely, and when it came.
 
     Of a number nobody says how sure it is: 0. The weight is how much the record counts. The others
-    are challengers, by name: what each predicted, and how surely.
+    are challengers, by name: what each predicted, and how surely. What was decided is kept if
+    anything was, with the probabilities that it was decided from.
     """
 
     x: dict[str, Any]
@@ -41,10 +43,13 @@ class Guess(NamedTuple):
     at: float
     weight: float = 1.0
     others: Mapping[str, tuple[Any, float]] = MappingProxyType({})
+    decided: tuple[Any, tuple[Any, ...] | None, dict[Any, float]] | None = None
 
     def kept(self) -> tuple[Any, ...]:
-        """Return it as plain values; without challengers as versions before them kept it."""
-        *known, others = self
+        """Return it as plain values; what there is none of is left out at the end."""
+        *known, others, decided = self
+        if decided is not None:
+            return (*known, dict(others), decided)
         return (*known, dict(others)) if others else tuple(known)
 
 
@@ -162,7 +167,8 @@ class Waiting:
         require(all(map(_is_label, labels)), "labels")
         if task != CLASSIFICATION:
             told = [one[2] for one in records]
-            told += [label for one in records for label, _ in dict(*one[6:]).values()]
+            told += [label for one in records for label, _ in dict(*one[6:7]).values()]
+            require(all(len(one) < 8 for one in records), "records")
             told = [one for one in told if one is not None]
             require(all(map(_is_number, told)), "records")
             require(all(_is_number(label) for _, label, _ in labels), "labels")
@@ -185,10 +191,10 @@ class Waiting:
 def _is_guess(value: object) -> bool:
     """Whether this is a record that waits, with its key."""
     # An older version kept no weight, and without challengers there are no others.
-    if type(value) is not tuple or len(value) not in (5, 6, 7):
+    if type(value) is not tuple or len(value) not in (5, 6, 7, 8):
         return False
     key, x, prediction, sure, at, *more = value
-    weight, others = more[:1], more[1:]
+    weight, others, decided = more[:1], more[1:2], more[2:]
     return (
         hashable(key)
         and type(x) is dict
@@ -199,6 +205,20 @@ def _is_guess(value: object) -> bool:
         and isfinite(at)
         and all(type(w) is float and isfinite(w) and w >= 0 for w in weight)
         and all(map(_are_answers, others))
+        and all(map(_is_decided, decided))
+    )
+
+
+def _is_decided(value: object) -> bool:
+    """Whether this is what was decided of a record."""
+    if type(value) is not tuple or len(value) != 3:
+        return False
+    told, labels, proba = value
+    return (
+        hashable(told)
+        and (labels is None or (type(labels) is tuple and hashable(labels)))
+        and type(proba) is dict
+        and all(type(p) is float and 0 <= p <= 1 for p in proba.values())
     )
 
 
@@ -241,6 +261,8 @@ class LateLabels:
         so that all is the same when they are read again.
     challengers
         Who else learns them.
+    decisions
+        What is decided of them, and how much they count by class.
 
     """
 
@@ -250,9 +272,10 @@ class LateLabels:
         waiting: Waiting,
         clock: Callable[[], float],
         challengers: Challengers,
+        decisions: Decisions,
     ) -> None:
         self.source, self.waiting, self.clock = source, waiting, clock
-        self._challengers = challengers
+        self._challengers, self._decisions = challengers, decisions
         self.position: Position | None = None
         self.learned, self.seconds = 0, 0.0  # how many records were learned, and for how long
 
@@ -266,7 +289,7 @@ class LateLabels:
             weight = 1.0 if batch.weights is None else float(batch.weights[i])
             guess = Guess(
                 learner.record(batch, i), answers.labels[i], sure, times[i], weight,
-                self._challengers.guesses(i),
+                self._challengers.guesses(i), self._decisions.waiting(answers, i),
             )  # fmt: skip
             early = self.waiting.record(key, guess)
             if early is not None:
@@ -306,16 +329,19 @@ class LateLabels:
     def _learn(self, guess: Guess, label: Any, learner: Learner, progress: Progress) -> None:
         """Learn a record whose label has come; it is scored by what was predicted then."""
         begin = time.perf_counter()
-        why = learner.teach(guess.x, label, guess.weight)
+        weight = guess.weight * self._decisions.late_weight(label)
+        why = learner.teach(guess.x, label, weight)
         self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)
         n = len(progress.classes) if learner.task == CLASSIFICATION else None
         then = _answers(guess.prediction, guess.sure, label, n)._replace(refused=refused)
-        scored = progress.score([label], then, np.array([guess.weight]))
+        scored = progress.score([label], then, np.array([weight]))
+        if not refused:
+            self._decisions.learn_late(guess.decided, label, progress)
         if len(self._challengers):
             others = {name: _answers(*one, label, n) for name, one in guess.others.items()}
-            given = (guess.x, label, guess.weight)
+            given = (guess.x, label, weight)
             self._challengers.learn_late(*given, others, scored, progress)
 
 

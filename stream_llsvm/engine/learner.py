@@ -17,6 +17,7 @@ from stream_llsvm.engine.keys import parted, sound, whole, with_sound_keys
 from stream_llsvm.engine.task import CLASSIFICATION, task_of, with_numbers
 from stream_llsvm.engine.word_rows import WordRows
 from stream_llsvm.learners.base import LocalClassifier
+from stream_llsvm.learners.decision import Decided
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.many import Correct
 from stream_llsvm.learners.numbers import NumberLearner
@@ -45,7 +46,8 @@ class Answers(NamedTuple):
     yet. ``refused`` says which records the model would not take, and why.
     ``given`` are the true labels, if all are known already. ``probabilities`` are those of all
     labels known then, if that was asked for; None where there was none. ``non_finite`` is how many
-    answers were no number, such as infinity.
+    answers were no number, such as infinity. ``decided`` is what was decided of each, if anything
+    else is than the likeliest label.
     """
 
     labels: Sequence[Any]
@@ -55,6 +57,7 @@ class Answers(NamedTuple):
     given: Coded | None = None
     probabilities: list[dict[Any, float] | None] | None = None
     non_finite: int = 0
+    decided: list[Decided] | None = None
 
 
 class Learner:

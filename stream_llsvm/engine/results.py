@@ -41,7 +41,7 @@ def results_of(
     columns = zip(
         batch.places, batch.keys or none, batch.labels, answers.labels, probability,
         answers.probabilities or none, repeat(time), repeat(__version__), learned,
-        repeat(age),
+        repeat(age), answers.decided or none,
         strict=False,
     )  # fmt: skip
     results = list(map(Result._make, columns))

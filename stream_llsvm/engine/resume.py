@@ -10,6 +10,7 @@ from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekab
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import Kept, kept_of
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
+from stream_llsvm.engine.decisions import checked_payload
 from stream_llsvm.engine.input.watch import InputWatch
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.learner import Learner
@@ -53,6 +54,7 @@ class Contents(NamedTuple):
     waiting: dict[str, Any] | None
     written: list[int | None]
     challengers: Kept
+    decision: dict[str, Any] | None
     rolled_back: str
     inputs: dict[str, Any] | None
 
@@ -99,6 +101,7 @@ def contents_of(
         None if late is None else late["waiting"],
         written,
         kept_of(beside, task, made),
+        checked_payload(payload),
         part({"rolled_back": "", **payload}, "rolled_back", str),
         inputs,
     )
@@ -152,6 +155,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.learner = Learner(contents.model, every=before.every, values=before.values)
     engine.challengers.resume(contents.challengers, before.values, engine.progress)
     engine.progress.restore(contents.progress)
+    engine.decisions.resume(contents.decision, engine.progress)
     engine.rejects.counts.update(contents.rejected)
     engine.rejects.bad_fields.update(contents.bad_fields)
     engine.rejects.deletes = contents.deletes

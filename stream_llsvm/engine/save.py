@@ -60,6 +60,7 @@ def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
         "columns": engine.columns,
         "deletes": engine.rejects.deletes,
         "challengers": engine.challengers.payload(trust_pickle=engine.trust_pickle),
+        "decision": engine.decisions.payload(),
         "once": once_only(engine),
         "late": None if late is None else {
             "position": late.position, "waiting": late.waiting.payload(),

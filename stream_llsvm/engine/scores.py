@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Mapping
+from math import isfinite, nan
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.engine import tally as of
+from stream_llsvm.engine.ranks import Ranks, pr_auc, roc_auc
 from stream_llsvm.engine.task import CLASSIFICATION, REGRESSION, Task
+from stream_llsvm.learners.decision import Outcome
 
 WINDOW = 1_000
 FADE = 0.999
@@ -29,11 +32,15 @@ class Totals(NamedTuple):
 
     The table has (truth, predicted) counts of classes; the fading view and numbers have none.
     ``estimated`` is how likely the latest answers were held, whether their labels have come or not.
+    ``ranks`` are records of two classes by what the second was given; the fading view has none.
+    ``decided`` are the means of what came of decisions, if there are any.
     """
 
     means: NDArray[np.float64]
     table: NDArray[np.int64] | None = None
     estimated: float | None = None
+    ranks: Ranks | None = None
+    decided: NDArray[np.float64] | None = None
 
 
 class Score(NamedTuple):
@@ -61,6 +68,8 @@ class Score(NamedTuple):
         Whether it is in the labels' unit, and so a number of any size.
     less
         Whether less is better.
+    optional
+        Whether some runs have none: it is then not listed.
 
     """
 
@@ -76,6 +85,7 @@ class Score(NamedTuple):
     task: Task = CLASSIFICATION
     in_units: bool = False
     less: bool = False
+    optional: bool = False
 
     @property
     def metric(self) -> str:
@@ -176,6 +186,31 @@ def _estimated(totals: Totals) -> float:
     return totals.means[of.SURE] if totals.estimated is None else totals.estimated
 
 
+def _g_mean(totals: Totals) -> float | None:
+    """Return the geometric mean of the recalls of the classes that occur."""
+    if totals.table is None:
+        return None
+    support = totals.table.sum(axis=1)
+    recalls = np.diag(totals.table)[support > 0] / support[support > 0]
+    return float(np.exp(np.log(recalls).mean())) if recalls.all() else 0.0
+
+
+def _ranked(area: Callable[[Ranks], float | None]) -> Callable[[Totals], float | None]:
+    """Return what tells an area, None where there are not two classes."""
+    return lambda totals: None if totals.ranks is None else area(totals.ranks)
+
+
+def _decided(kind: str) -> Callable[[Totals], float | None]:
+    """Return what tells a mean of decisions, None where there are none of the kind."""
+    at = Outcome._fields.index(kind)
+
+    def mean(totals: Totals) -> float | None:
+        found = nan if totals.decided is None else float(totals.decided[at])
+        return found if isfinite(found) else None
+
+    return mean
+
+
 def _r2(totals: Totals) -> float:
     """Return the share of the labels' variance that is told; 0 where they are all the same."""
     spread = totals.means[of.SPREAD]
@@ -229,6 +264,34 @@ SCORES: list[Score] = [
         - totals.means[of.MODEL], percent=True, chart="hidden", main=False, less=True,
     ),
     Score(
+        "g_mean", "G-mean", "geometric mean of the classes' recalls: 0 if one is never found",
+        _g_mean, main=False,
+    ),
+    Score(
+        "roc_auc", "ROC-AUC", "of two classes, how often a record of the one is held likelier to "
+        "be of it than one of the other", _ranked(roc_auc), main=False, optional=True,
+    ),
+    Score(
+        "pr_auc", "PR-AUC", "of two classes, the average precision of finding the rarer one",
+        _ranked(pr_auc), main=False, optional=True,
+    ),
+    Score(
+        "cost", "cost per record", "what a decision costs on the mean: less is better",
+        _decided("cost"), main=False, family="cost", less=True, optional=True,
+    ),
+    Score(
+        "coverage", "coverage", "how often the set of labels holds the truth",
+        _decided("covered"), percent=True, main=False, optional=True,
+    ),
+    Score(
+        "set_size", "labels in a set", "how many labels a set has on the mean",
+        _decided("size"), main=False, family="set_size", less=True, optional=True,
+    ),
+    Score(
+        "held", "held share", "the precision, or the recall, of the decisions for the label that "
+        "it is held of", _decided("held"), percent=True, main=False, optional=True,
+    ),
+    Score(
         "mae", "MAE", "mean absolute error, in the label's unit: less is better",
         lambda totals: totals.means[of.ABSOLUTE], chart="view", family="mae",
         task=REGRESSION, in_units=True, less=True,
@@ -259,6 +322,12 @@ SCORE = {one.name: one for one in SCORES}
 def scores_of(task: Task) -> list[Score]:
     """Return the scores that a task has."""
     return [one for one in SCORES if one.task == task]
+
+
+def listed_scores(task: Task, known: Mapping[str, Mapping[str, Any]]) -> list[Score]:
+    """Return the scores that a task has, without those optional ones that a run has not."""
+    there = {name for values in known.values() for name in values}
+    return [one for one in scores_of(task) if not one.optional or one.name in there]
 
 
 def main_scores(task: Task) -> list[Score]:

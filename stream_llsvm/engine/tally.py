@@ -20,7 +20,8 @@ MODEL, MAJORITY, LAST, SURE, LOSS, COUNTED = 0, 1, 2, 3, 4, 5
 BINS = 20
 HELD, RIGHT, RELIABILITY = 1, 2, 3
 
-_FLOOR = 1e-15
+#: A truth that was held impossible counts as this likely.
+FLOOR = 1e-15
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
@@ -73,7 +74,7 @@ def tally(
             recent_hits[MAJORITY, at] = is_ == majority
             recent_hits[LAST, at] = is_ == last
             recent_hits[SURE, at] = held = min(max(sure[i], 0.0), 1.0)
-            recent_hits[LOSS, at] = -log(max(p_truth[i], _FLOOR))
+            recent_hits[LOSS, at] = -log(max(p_truth[i], FLOOR))
             bin_ = min(int(held * BINS), BINS - 1)
             reliability[0, bin_] += 1
             reliability[HELD, bin_] += held

@@ -21,7 +21,7 @@ def test_standard_output_is_predictions_alone(data: Path) -> None:
         assert result.exit_code == 0
         written = [json.loads(line) for line in result.stdout.splitlines()]
         assert [one["key"] for one in written] == [f"r{i}" for i in range(400)]
-        assert set(written[0]) == set(FIELDS) - {"probabilities"}
+        assert set(written[0]) == set(FIELDS) - {"probabilities", "decision", "set"}
         assert {one["model_version"] for one in written} == {__version__}
         assert [one["records_learned"] for one in written] == list(range(400))
     report = json.loads(result.stderr.splitlines()[-1])
@@ -55,7 +55,7 @@ def test_predict_writes_the_same_fields(tmp_path: Path, data: Path) -> None:
     given = ["--label", "y", "--key", "id", "--probabilities", "all"]
     assert run("predict", folder, data, *given, "--to", to).exit_code == 0
     printed = run("predict", folder, data, *given)
-    assert set(lines(to)[0]) == set(FIELDS)
+    assert set(lines(to)[0]) == set(FIELDS) - {"decision", "set"}
     assert {one["records_learned"] for one in lines(to)} == {400}
 
     def timeless(line: str) -> dict[str, Any]:

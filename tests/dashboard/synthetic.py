@@ -183,7 +183,7 @@ class Run:
             "task": "classification",
             "point": point,
             "scores": scores,
-            "score_list": score_list("classification"),
+            "score_list": score_list("classification", scores),
             "window": 1000,
             "estimated": dict.fromkeys(("windowed", "fading", "cumulative"), point["estimated"])
             if scores

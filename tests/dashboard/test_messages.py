@@ -33,6 +33,7 @@ POINT = {
     "kappa", "kappa_m", "kappa_t", "macro_f1", "log_loss", "estimated", "overconfidence",
     "by_class", "fields_moved", "most_drift", "predict_p50", "predict_p95",
     "predict_p99", "learn_p50", "learn_p95", "learn_p99", "lag", "rejected", "members", "steps",
+    "g_mean", "roc_auc", "pr_auc", "cost", "coverage", "set_size", "held",
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",

@@ -18,6 +18,7 @@ from stream_llsvm.dashboard.metrics import escaped
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.scores import scores_of
+from stream_llsvm.learners.decision import Decision
 from tests.dashboard.live import Fed, Live, live, rows, wait_for
 
 #: What a run that learns numbers has besides.
@@ -68,6 +69,9 @@ def run(tmp_path: Any) -> Any:
     checkpoints = Checkpoints(tmp_path)
     with live(
         source=source, model=CommitteeClassifier(), challengers={"plain": LLSVMClassifier()},
+        decision=Decision(
+            costs={"c1": {"c0": 5}}, hold={"label": "c1", "recall": 0.8}, coverage=0.9
+        ),
         labels=Fed(late, key="id"),
         waiting=Waiting(1_000), checkpoints=checkpoints, every=0.2, max_batch=100,
     ) as running:  # fmt: skip

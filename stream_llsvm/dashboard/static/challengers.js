@@ -21,7 +21,7 @@ export function challengersPanel(page) {
     busy = name;
     page.redraw();
     try {
-      const reply = await fetch("/api/promote", {
+      const reply = await fetch("api/promote", {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ name }),

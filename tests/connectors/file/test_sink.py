@@ -41,7 +41,8 @@ def path(tmp_path: Path) -> Path:
 def test_results(path: Path) -> None:
     sink: Sink = FileSink(path)
     odd: list[Any] = [np.float32(0.5), np.int64(3), 10**30, ("a", 1), "\ud800", float("nan")]
-    sink.write([Result(Place("t", 2, 9), one, None, one, 1.0, {"é": 1.0}) for one in odd])
+    place, told = Place("t", 2, 9), (1.0, {"é": 1.0})
+    sink.write([Result(place, one, None, one, *told, decided=("x", ("x",))) for one in odd])
     sink.flush()
     found = [json.loads(line) for line in path.read_text().splitlines()]
     assert found[0] == {
@@ -53,6 +54,8 @@ def test_results(path: Path) -> None:
         "prediction": 0.5,
         "probability": 1.0,
         "probabilities": {"é": 1.0},
+        "decision": "x",
+        "set": ["x"],
         "time": "1970-01-01T00:00:00.000Z",
         "model_version": "",
         "records_learned": None,
