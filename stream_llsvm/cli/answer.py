@@ -166,7 +166,8 @@ def serve(models: Models, address: str, *, new_token: bool) -> int:
     import os
 
     from stream_llsvm.cli.log import logged, say
-    from stream_llsvm.cli.run import TOKEN, host_and_port
+    from stream_llsvm.cli.run import host_and_port
+    from stream_llsvm.cli.watch import TOKEN
 
     try:
         from stream_llsvm.dashboard import guard
