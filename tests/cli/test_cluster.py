@@ -48,6 +48,22 @@ def test_predictions_are_those_of_all_learners_in_order(tmp_path: Path) -> None:
     assert report["rejected"] == {"wrong number of fields": 3}
 
 
+def test_of_a_model_for_each_key_they_are_in_order_too(tmp_path: Path) -> None:
+    data, to, folder = tmp_path / "a.csv", tmp_path / "o", tmp_path / "kept"
+    lines_of = csv_file(data, 4_000).read_text().splitlines()
+    keyed = [f"{line},{'key' if i == 0 else i % 7}\n" for i, line in enumerate(lines_of)]
+    data.write_text("".join(keyed))
+    report = told(
+        *("run", "--from", data, "--label", "y", "--ignore", "id", "--model", "sapl"),
+        *("--key", "key", "--per-key", "--workers", 2, "--slice", 500, "--cluster", "local"),
+        *("--to", to, "--checkpoints", folder),
+    )
+    assert report["learned"] == 4_000 and report["cluster"]["keys"] == 7
+    found = lines(to.read_text())
+    assert [one["offset"] for one in found] == list(range(2, 4_002))
+    assert [int(one["key"]) for one in found] == [i % 7 for i in range(1, 4_001)]
+
+
 def test_one_learner_goes_on_where_several_stopped_and_they_where_it_did(tmp_path: Path) -> None:
     data, to, folder = csv_file(tmp_path / "a.csv", 6_000), tmp_path / "o", tmp_path / "kept"
     kept = ["--cluster", "local", "--checkpoints", folder]
