@@ -19,6 +19,8 @@ import math
 
 from stream_llsvm.kernels.compile import Array, Real, entry, kernel
 from stream_llsvm.kernels.fetch import AHEAD, fetch_row
+from stream_llsvm.kernels.linear import place_of_greatest
+from stream_llsvm.kernels.mixer import softmax
 from stream_llsvm.kernels.scaling import is_due, observe, scaled
 
 #: Rows of ``trust``: in the global model and in the key, and the squared gradients of both.
@@ -96,13 +98,13 @@ def correct(row: Array, width: int, z: Array, which: Array, own: Array) -> None:
 
 @kernel
 def learn_key(
-    row: Array, width: int, z: Array, which: Array, push: Array, chance: Array, importance: Real
+    row: Array, width: int, z: Array, which: Array, chance: Array, label: int, importance: Real
 ) -> None:
-    """One step of each of a key's machines; ``chance`` are the probabilities, ``push`` the pull."""
+    """One step of each of a key's machines; ``chance`` are the probabilities."""
     columns = row.size // (2 * width)
     for c in range(columns):
         k = c if columns > 1 else 1
-        g, q = importance * push[k], chance[k]
+        g, q = importance * ((1.0 if k == label else 0.0) - chance[k]), chance[k]
         curvature = importance * max(q * (1 - q), LEAST_CURVATURE)
         w = row[2 * c * width : (2 * c + 1) * width]
         h = row[(2 * c + 1) * width : (2 * c + 2) * width]
@@ -115,31 +117,17 @@ def learn_key(
 
 
 @kernel
-def soft(scores: Array, chance: Array) -> int:
-    """Fill ``chance`` with the softmax of the scores; returns the likeliest."""
-    best = 0
-    for c in range(1, scores.size):
-        if scores[c] > scores[best]:
-            best = c
-    total = 0.0
-    for c in range(scores.size):
-        chance[c] = math.exp(scores[c] - scores[best])
-        total += chance[c]
-    for c in range(scores.size):
-        chance[c] /= total
+def answer(trust: Array, age: int, told: Array, own: Array, chance: Array) -> int:
+    """Fill ``chance`` with what model and key say together; returns the likeliest class."""
+    for c in range(told.size):
+        chance[c] = trust[IN_MODEL, age] * told[c] + trust[IN_KEY, age] * own[c]
+    best = place_of_greatest(chance)
+    softmax(chance)
     return best
 
 
 @kernel
-def answer(trust: Array, age: int, told: Array, own: Array, scores: Array, chance: Array) -> int:
-    """Fill ``chance`` with what model and key say together; returns the likeliest class."""
-    for c in range(told.size):
-        scores[c] = trust[IN_MODEL, age] * told[c] + trust[IN_KEY, age] * own[c]
-    return soft(scores, chance)
-
-
-@kernel
-def learn_trust(
+def learn_trust_in_key(
     trust: Array, age: int, told: Array, own: Array, chance: Array, label: int, importance: Real
 ) -> None:
     """One step on how far a key of this age and the global model beside it are believed."""
@@ -203,13 +191,13 @@ def run_bank(
     likeliest
         Filled with the likeliest class of each.
     scratch, which
-        (4, features or classes) and (features,).
+        (3, features or classes) and (features,).
 
     """
     n, classes, width = slots.size, proba.shape[1], statistics.shape[0] + 1
     sparse = starts.size > 0
     d = 0 if sparse or n == 0 else values.size // n
-    told, own, scores = scratch[0, :classes], scratch[1, :classes], scratch[2, :classes]
+    told, own = scratch[0, :classes], scratch[1, :classes]
     taught = 0
     for age in range(AGES):
         taught += tallies[ANSWERS, age]
@@ -220,30 +208,26 @@ def run_bank(
         begin, end = (starts[q], starts[q + 1]) if sparse else (q * d, (q + 1) * d)
         x, at = values[begin:end], columns[begin:end] if sparse else columns
         p, label, slot = proba[q], labels[q], slots[q]
-        first = 0
+        first = place_of_greatest(p)
         for c in range(classes):
             told[c], own[c] = math.log(max(p[c], FLOOR)), 0.0
-            first = c if p[c] > p[first] else first
-        known = list_features(statistics, standardize, x, at, scratch[3], which)
-        z, named = scratch[3, :known], which[:known]
+        known = list_features(statistics, standardize, x, at, scratch[2], which)
+        z, named = scratch[2, :known], which[:known]
         count = 0
         if slot >= 0:
             count = facts[slot] & MOST_COUNTED
             correct(keys[slot], width, z, named, own)
         age = age_of(count)
         surprised = label >= 0 and p[label] == 0  # nobody knew of the class
-        best = answer(trust, age, told, own, scores, p)
+        best = answer(trust, age, told, own, p)
         likeliest[q] = best
         if label >= 0:
             if slot >= 0 and not surprised and classes > 1:
-                learn_trust(trust, age, told, own, p, label, importance[q])
-                push = scores
+                learn_trust_in_key(trust, age, told, own, p, label, importance[q])
                 for c in range(classes):
-                    told[c] += own[c]
-                soft(told, own)
-                for c in range(classes):
-                    push[c] = (1.0 if c == label else 0.0) - own[c]
-                learn_key(keys[slot], width, z, named, push, own, importance[q])
+                    own[c] += told[c]
+                softmax(own)
+                learn_key(keys[slot], width, z, named, own, label, importance[q])
             taught += 1
             tallies[ANSWERS, age] += 1
             tallies[RIGHT, age] += 1 if best == label and not surprised else 0

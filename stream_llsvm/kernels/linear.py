@@ -32,6 +32,16 @@ def greatest(x: Array) -> Real:
 
 
 @kernel
+def place_of_greatest(x: Array) -> int:
+    """Return where the greatest element is, the first of several."""
+    best = 0
+    for i in range(1, x.size):
+        if x[i] > x[best]:
+            best = i
+    return best
+
+
+@kernel
 def average_named(mean: Array, w: Array, x: Array, at: Array, rate: Real) -> None:
     """``mean[i] += rate * (w[i] - mean[i])`` in the columns that a record names."""
     for t in range(x.size):

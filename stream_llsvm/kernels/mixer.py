@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from stream_llsvm.kernels.compile import Array, Real, kernel
-from stream_llsvm.kernels.linear import greatest
+from stream_llsvm.kernels.linear import greatest, place_of_greatest
 
 TRUST, POWER, EFFORT, ALONE, ALONE_EFFORT = range(5)
 MIXER_ROWS = 5
@@ -76,10 +76,7 @@ def mix(mixer: Array, scores: Array, z: Array, squares: Array, proba: Array) -> 
         squares[e] = normalised(scores[e], math.sqrt(mixer[POWER, e]) + LEAST_RMS, z[e])
         for c in range(classes):
             proba[c] += mixer[TRUST, e] * z[e, c]
-    best = 0
-    for c in range(1, classes):
-        if proba[c] > proba[best]:
-            best = c
+    best = place_of_greatest(proba)
     softmax(proba)
     return best
 

@@ -240,7 +240,7 @@ class Bank:
             rows.importance,
             rows.proba,
             rows.likeliest,
-            np.empty((4, room)),
+            np.empty((3, room)),
             np.empty(room, dtype=np.int64),
         )
 

@@ -16,7 +16,7 @@ from tests.oracle_bank import BankOracle, soft
 from tests.oracle_parts import Array
 
 N, FEATURES, KEYS = 600, 4, 9
-learn_trust, learn_key = alone(kernels.learn_trust), alone(kernels.learn_key)
+learn_trust, learn_key = alone(kernels.learn_trust_in_key), alone(kernels.learn_key)
 
 
 def stream(classes: int) -> tuple[Array, Array, np.ndarray, np.ndarray, list[str]]:
@@ -117,8 +117,7 @@ def test_a_keys_first_step_follows_slope_and_curvature(classes: int) -> None:
 
     row = np.zeros(2 * len(machines) * 4, dtype=np.float32)
     chance = soft(told)
-    push = (np.arange(classes) == label) - chance
-    learn_key(row, 4, z, np.arange(3), push, chance, 1.0)
+    learn_key(row, 4, z, np.arange(3), chance, label, 1.0)
     x = np.r_[1.0, z]
     prior = np.r_[kernels.BIAS_PRIOR, [kernels.PRIOR] * 3]
     for at, c in enumerate(machines):
