@@ -41,17 +41,21 @@ class Client(threading.Thread):
         """Send until it is over."""
         while not self.over.is_set():
             address = self.address
+            if not address:  # nobody is there
+                self.over.wait(0.05)
+                continue
             with (
                 contextlib.suppress(httpx.TransportError),
                 httpx.Client(base_url=address, timeout=400) as http,
             ):
                 while not self.over.is_set() and self.address == address:
                     self._once(http)
-            self.over.wait(0.02)
+            if self.address == address:
+                self.address = ""
 
-    def settle(self) -> None:
+    def settle(self, address: str) -> None:
         """Send what is left, when it is over."""
-        with httpx.Client(base_url=self.address, timeout=400) as http:
+        with httpx.Client(base_url=address, timeout=400) as http:
             while self._left:
                 self._send(http)
 

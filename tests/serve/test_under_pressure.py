@@ -32,7 +32,7 @@ def test_ten_clients_do_to_a_model_what_a_calm_run_does(tmp_path: Path) -> None:
             client.over.set()
         for client in clients:
             client.join()
-            client.settle()
+            client.settle(served.address)
         assert [client.wrong for client in clients] == [[]] * 10
         served.stop()
     assert served_model(tmp_path / "default") == calm_model(tmp_path / "default")
