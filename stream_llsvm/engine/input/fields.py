@@ -15,6 +15,7 @@ from stream_llsvm.engine.input.tally import (
     KINDS,
     MOMENTS,
     PLACES,
+    SHARES,
     FieldSums,
     diverge,
 )
@@ -128,7 +129,7 @@ class Fields:
         now, long = self.now, self.long
         if now.total > 0 and long.total > 0:
             both = [(one.sums["bins"], one.sums["kinds"]) for one in (now, long)]
-            diverge(both[0], both[1], (now.total, long.total), found)
+            diverge(both[0], both[1], (now.total, long.total), np.zeros((2, SHARES)), found)
         return found
 
     def widen(self) -> None:

@@ -21,6 +21,8 @@ NUMBERS, NAMES, TIMES, TEXTS, KINDS = 0, 1, 2, 3, 4
 #: Bins of numbers, between quantiles of the first values, and of names and words, by their hash.
 BINS_OF_NUMBERS, BINS_OF_NAMES = 16, 32
 BINS = BINS_OF_NUMBERS + BINS_OF_NAMES
+#: Of all records a field has: bins, those of words apart, times, and missing.
+SHARES = BINS + BINS_OF_NAMES + 2
 #: So many numbers of a field are kept until it is known where its bins are.
 FIRST = 256
 #: Bits in which names that have come are marked.
@@ -178,7 +180,13 @@ def tally_fields(
                 if filled + 1 < FIRST:
                     continue
                 begin = 0
-                ordered = np.sort(sums.first[f])
+                ordered = sums.first[f]
+                for place in range(1, FIRST):  # a sort that needs no memory, once a field
+                    y, k = ordered[place], place
+                    while k > 0 and ordered[k - 1] > y:
+                        ordered[k] = ordered[k - 1]
+                        k -= 1
+                    ordered[k] = y
                 for edge in range(BINS_OF_NUMBERS - 1):
                     sums.edges[f, edge] = ordered[(edge + 1) * FIRST // BINS_OF_NUMBERS]
                 sums.centre[f] = ordered[FIRST // 2]
@@ -216,7 +224,11 @@ def columns_with_names(bits: NDArray[Any], wanted: NDArray[Any]) -> None:
 
 
 def diverged(
-    now: tuple[Any, Any], long: tuple[Any, Any], totals: tuple[float, float], found: NDArray[Any]
+    now: tuple[Any, Any],
+    long: tuple[Any, Any],
+    totals: tuple[float, float],
+    room: NDArray[Any],
+    found: NDArray[Any],
 ) -> None:
     """Fill in how far each field's shares of values are from those before, in bits.
 
@@ -229,12 +241,14 @@ def diverged(
         Bins and kinds of either memory.
     totals
         How many records either memory spans.
+    room
+        Two rows of `SHARES` to work in.
     found
         Filled in.
 
     """
     (now_bins, now_kinds), (long_bins, long_kinds) = now, long
-    p, q = np.zeros(BINS + BINS_OF_NAMES + 2), np.zeros(BINS + BINS_OF_NAMES + 2)
+    p, q = room[0], room[1]
     for f in range(len(found)):
         for side in range(2):
             shares = p if side == 0 else q
@@ -275,7 +289,8 @@ def diverged(
 
 
 def _compiled(function: Any) -> Any:
-    return kept(function, Path(__file__), nogil=True, error_model="numpy")
+    # Nothing here owns memory: references that were counted would have to be let go again.
+    return kept(function, Path(__file__), nogil=True, error_model="numpy", _nrt=False)
 
 
 count_fields, find_names, diverge = map(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -338,3 +339,14 @@ def test_what_does_not_fit_is_refused(case: str) -> None:
     inside[where[-1]] = value
     with pytest.raises(ModelFileError):
         InputWatch().restore(payload)
+
+
+def test_counting_keeps_no_array_alive() -> None:
+    values, keys = mixed(1_000, 4), list(range(1_000))
+    watch = InputWatch()
+    watch.take(batch(values, "abcd", keys))
+    known = (values, watch.fields.sums.bins, watch.fields.marks, watch.fields.now.sums["bins"])
+    before = [sys.getrefcount(one) for one in known]
+    for _ in range(20):
+        watch.take(batch(values, "abcd", keys))
+    assert [sys.getrefcount(one) for one in known] == before
