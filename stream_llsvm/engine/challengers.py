@@ -271,6 +271,21 @@ class Challengers:
         """Return names and challengers, in the order in which they came."""
         return iter(list(self._all.items()))
 
+    def begin(self, models: Mapping[str, Any], champion: Learner) -> None:
+        """Let models learn beside the champion from here on; ValueError if one cannot."""
+        own = [champion.model]
+        for name, model in models.items():
+            if any(model is other for other in own):
+                raise ValueError(f"the challenger {name} is another model of this run: make a copy")
+            if task_of(model) != champion.task:
+                kinds = [type(learner_in(each)).__name__ for each in (model, champion.model)]
+                raise ValueError(
+                    f"the challenger {name} is a {kinds[0]}, and the model a {kinds[1]}: all learn "
+                    "classes, or all numbers"
+                )
+            self.add(name, Learner(model, values=champion.values))
+            own.append(model)
+
     def add(self, name: str, learner: Learner) -> Challenger:
         """Let a model learn beside the champion from here on."""
         if checked_name(name) in (self.champion, *self._all):

@@ -45,12 +45,11 @@ from stream_llsvm.engine.resume import EngineError, continued
 from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
-from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.decision import Decision
-from stream_llsvm.learners.pipeline import is_pipeline, learner_in, shared_in
+from stream_llsvm.learners.pipeline import is_pipeline, shared_in
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -182,9 +181,7 @@ class Engine:
         self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.challengers = Challengers(champion, window, given=challengers is not None)
-        for name, one in (challengers or {}).items():
-            self._check_challenger(name, one)
-            self.challengers.add(name, Learner(one, values=numbers))
+        self.challengers.begin(challengers or {}, self.learner)
         self.late: LateLabels | None = None
         if labels is not None or waiting is not None:
             self.late = LateLabels(
@@ -231,15 +228,6 @@ class Engine:
         """All models by name, the one that answers first."""
         others = {name: one.learner.model for name, one in self.challengers.items()}
         return {self.challengers.champion: self.model} | others
-
-    def _check_challenger(self, name: str, model: Any) -> None:
-        if any(model is other for other in self.models.values()):
-            raise ValueError(f"the challenger {name} is another model of this run: make a copy")
-        if task_of(model) != self.learner.task:
-            raise ValueError(
-                f"the challenger {name} is a {type(learner_in(model)).__name__}, and the model a "
-                f"{type(learner_in(self.model)).__name__}: all learn classes, or all numbers"
-            )
 
     @property
     def made(self) -> Made | None:
