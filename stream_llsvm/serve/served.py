@@ -203,6 +203,8 @@ class ServedModel:
         if self.failed or self.log.failed:
             why = self.failed or self.log.failed
             raise RefusedError(503, f"the model {self.name} has stopped: {why}")
+        if more > self._most:
+            raise RefusedError(413, f"at most {self._most:,} may wait at once: send fewer")
         behind = self.log.end + len(self._pending) - self.done
         if behind + more > self._most:
             raise RefusedError(

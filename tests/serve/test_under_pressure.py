@@ -6,6 +6,7 @@ answered, and one model for each process.
 
 from __future__ import annotations
 
+import asyncio
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,16 +14,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from stream_llsvm.client import Client
 from tests.cli.support import refused, wait_for
 from tests.disk import fill, small_disk
-from tests.serve.load import Client
+from tests.serve.load import Client as Sender
 from tests.serve.support import Served, calm_model, record, records, served_model
 
 FLAGS = ("--label", "y", "--model", "llsvm")
 
 
 def test_ten_clients_do_to_a_model_what_a_calm_run_does(tmp_path: Path) -> None:
-    clients = [Client(i) for i in range(10)]
+    clients = [Sender(i) for i in range(10)]
     with Served(tmp_path, *FLAGS, "--every", "0.1") as served:
         for client in clients:
             client.address = served.address
@@ -122,6 +124,25 @@ def test_a_full_disk_is_an_error_for_who_sends_and_for_nobody_else(tmp_path: Pat
             assert served.post("/v1/records", many)["learned"] == 300, "nothing was taken before"
             served.stop()
         assert served_model(disk / "default") != b""
+
+
+def test_what_comes_too_fast_is_told_to_come_again(tmp_path: Path) -> None:
+    async def at_once(address: str) -> list[httpx.Response]:
+        async with httpx.AsyncClient(base_url=address, timeout=400) as http:
+            asked = [http.post("/v1/records", json=records(90 * i, 90)) for i in range(40)]
+            return await asyncio.gather(*asked)
+
+    with Served(tmp_path, *FLAGS, "--waiting", "100") as served:
+        assert "send fewer" in served.post("/v1/records", records(0, 101), 413)["error"]
+        answers = asyncio.run(at_once(served.address))
+        refusals = [one for one in answers if one.status_code == 429]
+        assert refusals, "they came one after the other"
+        assert {one.headers["retry-after"] for one in refusals} == {"1"}
+        assert "send the same again in a moment" in refusals[0].json()["error"]
+        with Client(served.address, batch=90, timeout=400) as client:  # which comes again
+            assert len(list(client.send(record(i) for i in range(3_600)))) == 3_600
+        wait_for(lambda: served.learned() == 3_600)
+        served.stop()
 
 
 def test_two_servers_on_one_folder_are_refused(tmp_path: Path) -> None:
