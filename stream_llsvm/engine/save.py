@@ -11,6 +11,7 @@ from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost
 from stream_llsvm.engine.key_parts import Part
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.pipeline import learner_in, payload_of
+from stream_llsvm.version import __version__
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -48,6 +49,7 @@ def saved(engine: Engine, part: Part | None = None) -> dict[str, Any]:
     except ValueError as error:
         raise CheckpointError(f"what the model has learned cannot be kept: {error}") from None
     return {
+        "version": __version__,
         "time": time.time(),
         "model": model,
         "key_files": None if part is None else list(part.needed),

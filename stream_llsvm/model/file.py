@@ -18,6 +18,7 @@ import hashlib
 import os
 import secrets
 import struct
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from stream_llsvm.model.packing import MalformedError, pack, unpack
 __all__ = ["ModelFileError", "dumps", "loads", "read", "write"]
 
 MAGIC = b"\x89LLSVM\r\n"  # a high byte and a line end: text-mode copying breaks it at once
-VERSION = 1
+VERSION = 2  # 1 did not say what lies where in a model's block; docs/formats.md
 HEADER = struct.Struct(">8sHQ32s")
 
 
@@ -58,6 +59,7 @@ def dumps(payload: Mapping[str, object]) -> bytes:
     >>> model_file.loads(data)
     {'seed': 7, 'classes': ('no', 'yes')}
     """
+    _check_byte_order()
     body = pack(payload)
     return HEADER.pack(MAGIC, VERSION, len(body), _checksum(VERSION, body)) + body
 
@@ -70,6 +72,7 @@ def loads(data: bytes) -> dict[str, object]:
     ModelFileError
         The bytes are no model file, or not a whole and sound one.
     """
+    _check_byte_order()
     if not data.startswith(MAGIC[: len(data)]):
         raise ModelFileError("not a model file: it does not start like one")
     if len(data) < HEADER.size:
@@ -150,6 +153,12 @@ def read(path: str | os.PathLike[str]) -> dict[str, object]:
         return loads(Path(path).read_bytes())
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from error
+
+
+def _check_byte_order() -> None:
+    """Raise ModelFileError where numbers lie the other way round: a model's block holds several."""
+    if sys.byteorder != "little":
+        raise ModelFileError("models are saved and loaded on little-endian processors only")
 
 
 def _checksum(version: int, body: bytes | memoryview) -> bytes:

@@ -12,6 +12,7 @@ import numpy as np
 
 from stream_llsvm.kernels.run import USUALLY_NAMED
 from stream_llsvm.members.base import Member
+from stream_llsvm.model.description import convert, described
 from stream_llsvm.model.file import ModelFileError, write
 from stream_llsvm.model.foretold import Foretold
 from stream_llsvm.model.pages import PAGE, fill, fit, pages_of
@@ -284,6 +285,7 @@ class GrowingModel(BoundedModel):
             "history_room": 0 if memory is None else memory.history_room,
             "state": state,
             "pages": pages,
+            "sections": None if memory is None else described(memory),
             "foretold": None if memory is None else memory.foretold()._asdict(),
         }
 
@@ -309,10 +311,14 @@ class GrowingModel(BoundedModel):
             pages = payload.get("pages")
             if pages is None:  # as older versions wrote it, and whole
                 pages = np.packbits(np.ones(-(-memory.n_words // PAGE), dtype=np.bool_))
-            if not fit(memory.n_words, state, pages):
-                raise ModelFileError("the model file's state does not fit its options")
-            memory.allocate()
-            fill(memory.state, state, pages)
+            told = payload.get("sections")
+            if told is None or told == described(memory):
+                if not fit(memory.n_words, state, pages):
+                    raise ModelFileError("the model file's state does not fit its options")
+                memory.allocate()
+                fill(memory.state, state, pages)
+            else:
+                convert(memory, told, state, pages, payload.get("version"))
             memory.share_out(spaces[0].shares())
             memory.go_live()
             if not memory.sound():

@@ -24,7 +24,7 @@ from tests.packed import TEXT, VALUES, same
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def sealed(body: bytes, version: int = 1) -> bytes:
+def sealed(body: bytes, version: int = 2) -> bytes:
     """Put a valid header before any body, as an attacker would."""
     head = struct.pack(">HQ", version, len(body))
     checksum = hashlib.blake2b(head + body, digest_size=32).digest()
@@ -67,8 +67,8 @@ class TestDamage:
             model_file.loads(data)
 
     def test_newer_version(self) -> None:
-        with pytest.raises(ModelFileError, match=r"newer version.*format 2,.*format 1; upgrade"):
-            model_file.loads(sealed(b"\x80", version=2))
+        with pytest.raises(ModelFileError, match=r"newer version.*format 3,.*format 2; upgrade"):
+            model_file.loads(sealed(b"\x80", version=3))
 
 
 class TestHostile:
