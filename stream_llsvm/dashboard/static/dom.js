@@ -121,3 +121,16 @@ function bar(track, share, { colour, both }) {
   if (both) style(inner, "margin-left", `${(share < 0 ? 50 - size : 50).toFixed(1)}%`);
   if (colour) style(inner, "background", colour);
 }
+
+/** Show facts, each a name, a value, what is said below it, and a class for its colour if it has one. */
+export function factBoxes(list, facts) {
+  const boxes = fill(list, facts.length, () =>
+    el("div", {}, el("dt"), el("dd", { class: "big" }), el("dd", { class: "small" })));
+  facts.forEach(([name, value, below, kind], i) => {
+    const [dt, big, small] = boxes[i].children;
+    mark(boxes[i], "class", kind || null);
+    say(dt, name);
+    say(big, value);
+    mark(say(small, below), "title", below);
+  });
+}

@@ -1,6 +1,6 @@
 // Many learners of one stream: how their rounds go, where the time goes, and what several cost.
 
-import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
+import { byId, factBoxes, shown, table } from "page/dom.js";
 import { count, percent, seconds } from "page/numbers.js";
 
 /** Draw the rounds; a run of one learner has none. */
@@ -19,15 +19,7 @@ export function learnersPanel(page) {
       ["Price", price(told.price, numbers), told.audited ? `one learner would be better by that, in ${count(told.audited)} rounds` : "no round was learned twice yet"],
       ["Fell back", count(fell.reduce((sum, [, n]) => sum + n, 0)), fell.length ? fell.map(([name, n]) => `${name} ${count(n)}`).join(", ") : "every merge had a mean"],
     ];
-    const boxes = fill(byId("learner-facts"), facts.length, () =>
-      el("div", {}, el("dt"), el("dd", { class: "big" }), el("dd", { class: "small" })));
-    facts.forEach(([name, value, below, kind], i) => {
-      const [dt, big, small] = boxes[i].children;
-      mark(boxes[i], "class", kind || null);
-      say(dt, name);
-      say(big, value);
-      mark(say(small, below), "title", below);
-    });
+    factBoxes(byId("learner-facts"), facts);
     const whole = told.seconds.reduce((sum, [, took]) => sum + (took ?? 0), 0);
     table(byId("round-parts"), "Parts of the last round", ["Part", "Took", "Share"],
       told.seconds.map(([part, took]) => [{ text: part, head: true }, seconds(took), whole ? percent((took ?? 0) / whole) : ""]));

@@ -1,7 +1,7 @@
 // The process: how long answers take, and what a restart would go on from.
 
 import { LineChart } from "page/charts.js";
-import { byId, el, fill, mark, say } from "page/dom.js";
+import { byId, factBoxes, say } from "page/dom.js";
 import { bytes, clock, count, seconds, span } from "page/numbers.js";
 import { colour } from "page/palette.js";
 
@@ -33,14 +33,6 @@ export function machinePanel(page) {
       ["Last error", error ? `${span(page.now() - error.time)} ago` : "none", error ? `${error.kind}: ${error.text}` : "in the events that are kept"],
       ...(page.model?.health ? [["Model", bytes(page.model.health.state_bytes), "of state"]] : []),
     ];
-    const boxes = fill(byId("machine-facts"), facts.length, () =>
-      el("div", {}, el("dt"), el("dd", { class: "big" }), el("dd", { class: "small" })));
-    facts.forEach(([name, value, below, kind], i) => {
-      const [dt, big, small] = boxes[i].children;
-      mark(boxes[i], "class", kind || null);
-      say(dt, name);
-      say(big, value);
-      mark(say(small, below), "title", below);
-    });
+    factBoxes(byId("machine-facts"), facts);
   };
 }
