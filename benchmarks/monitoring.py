@@ -52,7 +52,7 @@ def many(records: int) -> Iterator[tuple[int, Batch]]:
         block[:, :NAMED] = boxes[chance.integers(0, NAMES, (1_000, NAMED))]
         block[:, NAMED:] = np.roll(block[:, NAMED:], 1, axis=0)
         keys = list(range(begin, begin + 1_000))
-        yield begin + 1_000, Batch([None] * 1_000, [], {}, names, block, keys=keys)  # type: ignore[arg-type]
+        yield begin + 1_000, Batch([None] * 1_000, [], {}, names, block, keys=keys)
 
 
 def memory(records: int) -> str:
