@@ -7,7 +7,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from stream_llsvm.connectors.log.segments import LABEL, DamagedError, Entry, entries, segments
+from stream_llsvm.connectors.log.segments import LABEL, DamagedError, entries, segments
 from stream_llsvm.serve.bodies import Names, id_of
 
 
@@ -92,24 +92,24 @@ class Ids:
 
     def read(self, folder: Path, names: Names, before: int) -> None:
         """Remember the ids of a log; of entries before this one no answer will come again."""
-        newest: list[list[Entry]] = []
+        newest: list[list[tuple[int, int, Any, bool]]] = []
         count = 0
         for segment in reversed(segments(folder)):
-            found: list[Entry] = []
+            found: list[tuple[int, int, Any, bool]] = []
             with contextlib.suppress(DamagedError):  # the source says so, if it must read it
-                found.extend(entry for _, entry in entries(segment))
+                for _, entry in entries(segment):
+                    key, labelled = id_of(entry.body, names)
+                    if key is not None:
+                        found.append((entry.number, entry.kind, key, labelled))
+                        count += entry.kind != LABEL
             newest.append(found)
-            count += len(found)
             if count >= self.most:
                 break
         for part in reversed(newest):
-            for entry in part[-self.most :]:
-                key, labelled = id_of(entry.body, names)
-                if key is None:
-                    continue
-                if entry.kind != LABEL:
-                    self.add(key, entry.number)
-                    if entry.number < before:
-                        self._waited.discard(entry.number)
+            for number, kind, key, labelled in part:
+                if kind != LABEL:
+                    self.add(key, number)
+                    if number < before:
+                        self._waited.discard(number)
                 if labelled:
                     self.label(key)
