@@ -30,7 +30,7 @@ _FAMILIES = {
     "label_share_ratio": "Share of the labels, by class",
     "answer_share_ratio": "Share of the answers, by class",
     "class_f1_ratio": "F1, by class",
-    "input_drift": "Drift of the input, by field",
+    "field_drift_bits": "Drift of the input, by field",
 }
 
 
