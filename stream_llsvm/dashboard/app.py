@@ -36,6 +36,9 @@ _FRESH = 2.0  # seconds; looks are up to 1 s apart
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
 PATIENCE = 60.0  # seconds for the run to do what it is asked: a batch may take long
+_PROMOTE, _CHECKPOINT = "/api/promote", "/api/checkpoint"
+#: What changes a run; the rest only looks.
+CHANGES = frozenset({_PROMOTE, _CHECKPOINT})
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -110,8 +113,8 @@ class Page:
             Route("/api/predict", self._predict, methods=["POST"]),
             Route("/api/explain", self._explain, methods=["POST"]),
             Route("/api/records/{number:int}", self._record),
-            Route("/api/promote", self._promote, methods=["POST"]),
-            Route("/api/checkpoint", self._checkpoint, methods=["POST"]),
+            Route(_PROMOTE, self._promote, methods=["POST"]),
+            Route(_CHECKPOINT, self._checkpoint, methods=["POST"]),
         ]
         app = Starlette(routes=routes, exception_handlers=HANDLERS)
         app.router.redirect_slashes = False

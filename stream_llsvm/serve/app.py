@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stream_llsvm.dashboard.app import CHANGES
 from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.serve import inference
 from stream_llsvm.serve.answers import Ticket
@@ -56,7 +57,10 @@ class App:
         self._rights, self._most = rights, most_bytes
         self._held = 0
         self._pages: dict[str, ASGIApp] = {
-            name: rights.guarded(one.page) for name, one in self.models.items()
+            name: rights.guarded(one.page, PREDICT) for name, one in self.models.items()
+        }
+        self._admin_pages: dict[str, ASGIApp] = {
+            name: rights.guarded(one.page, ADMIN) for name, one in self.models.items()
         }
         self.closing = False
 
@@ -297,7 +301,9 @@ class App:
         if (named := _PAGE.fullmatch(path)) is not None:
             model, path = self._model(named[1]), named[2]
             scope = {**scope, "path": path, "raw_path": path.encode()}
-        await self._pages[model.name](scope, receive, send)
+        # Whoever only looks on, or teaches, has a page, and may not change the run by it.
+        pages = self._admin_pages if path in CHANGES else self._pages
+        await pages[model.name](scope, receive, send)
 
 
 def _only(method: str, wanted: str, path: str) -> None:

@@ -10,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Scope
 
 from stream_llsvm.dashboard.app import Page
-from stream_llsvm.dashboard.guard import checked_token, host_of, is_loopback
+from stream_llsvm.dashboard.guard import checked_token, host_of, is_loopback, refusal
 from stream_llsvm.serve.refusal import RefusedError
 
 PREDICT, LEARN, ADMIN = "predict", "learn", "admin"
@@ -40,12 +40,17 @@ class Rights:
             if right not in RIGHTS:
                 raise ValueError(f"a token's right is one of {', '.join(RIGHTS)}; got {right!r}")
         self._tokens = [(_digest(token.encode()), RIGHTS[right]) for token, right in tokens.items()]
-        self._page_tokens = tuple(tokens)
+        self._rights = dict(tokens)
         self._cookie = cookie
 
-    def guarded(self, page: Page) -> ASGIApp:
-        """Return a page for those who have one of the tokens."""
-        return page.app(self._page_tokens, self._cookie)
+    def guarded(self, page: Page, wanted: str) -> ASGIApp:
+        """Return a page for those whose token has this right; for nobody if no token has."""
+        if not self._rights:
+            return page.app((), self._cookie)
+        able = [token for token, right in self._rights.items() if wanted in RIGHTS[right]]
+        if able:
+            return page.app(able, self._cookie)
+        return refusal(403, f"no token of this server may {wanted}")
 
     def check(self, scope: Scope, wanted: str) -> frozenset[str]:
         """Return what who asks may do. Raises RefusedError if it is not enough."""

@@ -105,6 +105,15 @@ def test_tokens_have_rights_and_tls_hides_them(
         assert page.get("/healthz").status_code == 200
         assert page.get("/?token=all-may-be-done").status_code == 303
         assert page.get("/").status_code == 200
+        for token in ("a-shop-s-token", "a-teacher-s-token"):
+            looking = httpx.Client(base_url=served.address, verify=trusted)
+            assert looking.get(f"/?token={token}").status_code == 303
+            assert looking.get("/").status_code == 200
+            for path in ("/api/checkpoint", "/api/promote", "/models/default/api/checkpoint"):
+                assert looking.post(path, json={"name": "mine"}).status_code in (401, 404), path
+            looking.close()
+        kept = page.post("/api/checkpoint", json={"name": "before"})
+        assert kept.status_code == 200, kept.text
         page.close()
         served.stop()
         assert not any("token" in line for line in served.said)
