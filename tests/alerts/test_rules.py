@@ -35,7 +35,7 @@ def learned(run: Live, n: int) -> Read:
         found.append(scraped(run))
         return value(found[-1], "learned_total") >= n
 
-    wait_for(there, 60)
+    wait_for(there)
     return found[-1]
 
 
@@ -47,7 +47,7 @@ def until(run: Live, name: str, least: float) -> Read:
         found.append(scraped(run))
         return value(found[-1], name) >= least
 
-    wait_for(there, 60)
+    wait_for(there)
     return found[-1]
 
 
@@ -60,13 +60,13 @@ def fed_until_silent(run: Live, bare: list[dict[str, Any]]) -> Read:
         found.append(scraped(run))
         return value(found[-1], "unlabelled_seconds") >= 0.4
 
-    wait_for(there, 60)
+    wait_for(there)
     return found[-1]
 
 
 def until_lag(run: Live, n: float) -> Read:
     """Return the metrics when the lag is this."""
-    wait_for(lambda: value(scraped(run), "lag_records") == n, 60)
+    wait_for(lambda: value(scraped(run), "lag_records") == n)
     return scraped(run)
 
 
@@ -180,7 +180,7 @@ def test_no_labels_of_those_that_come_later() -> None:
             source.feed([{**records[0], "id": len(source.records)}])
             return value(scraped(run), "labels_total", outcome="expired") > 0
 
-        wait_for(expired, 60)
+        wait_for(expired)
         assert fires(rule("no_labels"), [scraped(run)]) is not None
 
 
