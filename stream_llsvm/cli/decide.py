@@ -7,14 +7,17 @@ from typing import Any
 
 from stream_llsvm.connectors.keys import Key, Kind, any_number, names_in
 from stream_llsvm.learners.class_weights import BALANCED, ClassWeights
-from stream_llsvm.learners.decision import checked_costs, checked_hold
 
 
 def _costs(name: str, value: Any) -> dict[str, dict[str, float]]:
+    from stream_llsvm.learners.decision import checked_costs  # late: `--help` needs no numpy
+
     return checked_costs(value)
 
 
 def _hold(name: str, value: Any) -> dict[str, Any]:
+    from stream_llsvm.learners.decision import checked_hold
+
     return checked_hold(value)
 
 
