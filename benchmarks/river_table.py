@@ -130,7 +130,9 @@ def load(name: str, arguments: Namespace) -> list[tuple[Record, Any]]:
     if name == ELEC2:
         stream = load_stream(arguments.data, "electricity", arguments.rows)
         labels = [bool(y) for y in stream.y]
-        return list(zip(as_records(stream.X), labels, strict=True))
+        # River's stack adds features of its own, whose names are texts, and sorts all names.
+        records = [{f"x{i}": v for i, v in x.items()} for x in as_records(stream.X)]
+        return list(zip(records, labels, strict=True))
     return list(BUNDLED[name]())[: arguments.rows]
 
 
