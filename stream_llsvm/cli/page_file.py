@@ -123,7 +123,7 @@ def one_file(files: Mapping[str, File], recorded: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> page = one_file(static_files(), {"frame": {"text": "</script>"}})
-    >>> "/static/" in page, "</script>\"}}" in page
+    >>> "static/" in page, "</script>\"}}" in page
     (False, False)
 
     """
@@ -133,7 +133,7 @@ def one_file(files: Mapping[str, File], recorded: Mapping[str, Any]) -> str:
 
     def within(text: str) -> str:
         """Put pictures into a style sheet or an attribute."""
-        return re.sub(r"/static/([\w.]+)", lambda found: _data(files[found[1]]), text)
+        return re.sub(r"/?static/([\w.]+)", lambda found: _data(files[found[1]]), text)
 
     modules = {f"page/{name}": _data(files[name]) for name in files if name.endswith(".js")}
     # Text in a script may hold anything but what would end the script.
@@ -146,15 +146,15 @@ def one_file(files: Mapping[str, File], recorded: Mapping[str, Any]) -> str:
             ),
         ),
         (
-            r'<link rel="stylesheet" href="/static/([\w.]+)">',
+            r'<link rel="stylesheet" href="static/([\w.]+)">',
             lambda found: f"<style>{within(inside(found[1]))}</style>",
         ),
         (
-            r'<script type="module" src="/static/([\w.]+)"></script>',
+            r'<script type="module" src="static/([\w.]+)"></script>',
             lambda found: f'<script type="module">import "page/{found[1]}";</script>',
         ),
         (
-            r'<script src="/static/([\w.]+)"[^>]*></script>',
+            r'<script src="static/([\w.]+)"[^>]*></script>',
             lambda found: f"<script>{inside(found[1])}</script>",
         ),
         (
