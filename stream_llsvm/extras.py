@@ -26,6 +26,7 @@ EXTRAS = {
     "zstandard": "zstd",
     "sklearn": "sklearn",
     "ray": "cluster",
+    "lmdb": "keyed",
 }
 _ROOT = Path(__file__).resolve().parents[1]
 

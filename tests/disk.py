@@ -25,7 +25,8 @@ def small_disk(folder: Path) -> Iterator[Path | None]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        # Lazily: what is still open there, and waits for the garbage collector, may go later.
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def fill(folder: Path, leave: int = 0) -> Path:

@@ -101,7 +101,9 @@ def make_model(settings: Settings, given: Mapping[str, Any] | None = None) -> An
     from stream_llsvm.learners.keyed import KeyedClassifier
 
     assert isinstance(model, LocalClassifier)  # as was checked
-    return KeyedClassifier(model, key, given.get("max_keys"))
+    return made(
+        lambda: KeyedClassifier(model, key, given.get("max_keys"), spill=given.get("spill"))
+    )
 
 
 def label_values(given: Mapping[str, Any]) -> Values:

@@ -125,6 +125,9 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "max_keys": Key(
             whole_number(1, 2**31), "--max-keys", "Keys that are kept; the least used go (all)."
         ),
+        "spill": Key(
+            FOLDER, "--spill", "A folder: keys beyond --max-keys go there, and come back."
+        ),
     },
     "decision": KEYS,
     "challengers": {},  # models by their names, with the keys of [model]

@@ -204,8 +204,11 @@ class Pipeline:
         asked = "key" if "key" in given else "per_key" if given.get("per_key") else None
         source = self.settings.get("source", {})
         if asked is None:
-            if "max_keys" in given:
-                self.add("model", "max_keys", "there is no model for each key: say --per-key")
+            for option in ("max_keys", "spill"):
+                if option in given:
+                    self.add("model", option, "there is no model for each key: say --per-key")
+        elif "spill" in given and "max_keys" not in given:
+            self.add("model", "spill", "all keys are kept: say how many are (--max-keys)")
         elif name in REGRESSORS or short_names().get(str(name).lower()) in REGRESSORS:
             self.add("model", asked, f"{name} learns numbers: a model for each key learns classes")
         elif asked == "per_key" and "labels" in self.settings:

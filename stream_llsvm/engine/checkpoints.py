@@ -234,7 +234,7 @@ class Checkpoints:
         """Write a checkpoint, after so many records; None if the last one is still being written.
 
         The payload must not change any more. With ``wait`` the file is on disk on return, and an
-        OSError is raised if it could not be. A file of keys that belongs to it is written first.
+        OSError is raised if it could not be. Files of keys that belong to it are written first.
         """
         if not self.ready(wait=wait):
             return None
@@ -266,18 +266,19 @@ class Checkpoints:
     def _write_now(
         self, number: int, payload: Mapping[str, Any], record: int, part: Part | None
     ) -> None:
-        beside = None if part is None else self.folder / part.name
+        beside = [] if part is None else [self.folder / name for name in part.names]
         via = None if self._lease is None else self._lease.place
         try:
-            if part is not None and beside is not None:
-                write(beside, part.payload(), via=via)
+            if part is not None:
+                for place, rows in zip(beside, part.payloads(), strict=True):
+                    write(place, rows, via=via)
             write(self.path(number), payload, via=via)
         except OSError:
             self._confirm()
             self.failing = True
-            if beside is not None:  # no checkpoint names it
+            for place in beside:  # no checkpoint names it
                 with contextlib.suppress(OSError):
-                    beside.unlink()
+                    place.unlink()
             raise
         self.failing, self.newest = False, Made(number, time.time(), record)
         self._confirm()  # those of the next owner are not this one's to remove

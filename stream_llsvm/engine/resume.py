@@ -18,9 +18,11 @@ from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.save import outputs, write
 from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.validation import MOST, count, counter, number, part, plain, require
+from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.load import from_payload
-from stream_llsvm.learners.pipeline import functions_in, is_own, payload_of
+from stream_llsvm.learners.pipeline import functions_in, is_own, learner_in, payload_of
 from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.model.spill import SpillError
 from stream_llsvm.transformers.restored import Functions
 
 if TYPE_CHECKING:
@@ -64,14 +66,21 @@ def contents_of(
     *,
     trust_pickle: bool = False,
     functions: Functions = (),
+    spill: str | None = None,
 ) -> Contents:
-    """Return what a file's payload holds; ModelFileError if it is no checkpoint of an engine."""
+    """Return what a file's payload holds; ModelFileError if it is no checkpoint of an engine.
+
+    EngineError if keys that it holds cannot be spilled.
+    """
     for name in ("position", "late"):
         require(name in payload, name)
     number({"time": 0.0, **payload}, "time", high=_LATEST)  # an older version wrote none
     kept = part(payload, "model", dict)
     made = partial(from_payload, trust_pickle=trust_pickle, functions=functions)
-    model = made(kept)
+    try:
+        model = made(kept, spill=spill)
+    except SpillError as error:  # which is no fault of the checkpoint's
+        raise EngineError(error.strerror) from None
     task = task_of(model)
     late = None if payload["late"] is None else part(payload, "late", dict)
     if late is not None:
@@ -129,7 +138,12 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     for source in (engine.source, labels):
         if source is not None and not seekable(source):
             engine.progress.note("at most once", f"{source.name} {_CANNOT_SEEK}")
-    made_of = partial(contents_of, trust_pickle=engine.trust_pickle, functions=_functions(engine))
+    made_of = partial(
+        contents_of,
+        trust_pickle=engine.trust_pickle,
+        functions=_functions(engine),
+        spill=_spill_of(engine.model),
+    )
     found = newest(engine, checkpoints, made_of, lambda contents: contents)
     if found is None:
         # Even a run that dies before its first checkpoint must know where its outputs began.
@@ -151,6 +165,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             "folder begins anew"
         )
     _check_key(before.key, Learner(contents.model).key, checkpoints)
+    _check_spill(_spill_of(engine.model), _spill_of(contents.model), checkpoints)
     _check_label(engine.columns, contents.columns, checkpoints)
     engine.learner = Learner(contents.model, every=before.every, values=before.values)
     engine.challengers.resume(contents.challengers, before.values, engine.progress)
@@ -213,6 +228,25 @@ def _check_key(wanted: Hashable, kept: Hashable, checkpoints: Checkpoints) -> No
         f"{checkpoints.folder} holds a run with {held}, not {asked}: name another folder, or put "
         "it back as it was"
     )
+
+
+def _check_spill(wanted: str | None, kept: str | None, checkpoints: Checkpoints) -> None:
+    """Raise EngineError if keys would be spilled that were not, or to where nobody said."""
+    if wanted == kept:
+        return
+    raise EngineError(
+        f"{checkpoints.folder} holds a run that keeps all keys in memory: leave out the folder to "
+        "spill to, or name another folder of checkpoints"
+        if kept is None
+        else f"{checkpoints.folder} holds a run that spills keys: say to which folder (--spill, or "
+        "KeyedClassifier(spill=...))"
+    )
+
+
+def _spill_of(model: Any) -> str | None:
+    """Return the folder to which a model spills keys, None if to none."""
+    last = learner_in(model)
+    return last.spill if isinstance(last, KeyedClassifier) else None
 
 
 def _changes(wanted: dict[str, Any], kept: dict[str, Any] | None) -> str:

@@ -10,6 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, read_checkpoint
+from stream_llsvm.engine.key_parts import in_one
 from stream_llsvm.engine.resume import contents_of
 from stream_llsvm.model.file import ModelFileError
 
@@ -80,7 +81,7 @@ def roll_back(
     if not replay:
         made = new | {name: old[name] for name in _OF_THE_MODEL if name in old}
     # The rows of keys lie in this file: those beside it are the older checkpoint's.
-    made |= {"key_files": None, "rolled_back": text, "time": time.time()}
+    made = in_one(made) | {"rolled_back": text, "time": time.time()}
     number = checkpoints.write(made, record=made["progress"]["counts"]["records"], wait=True)
     assert number is not None
     written = zip(old["written"], new["written"], strict=True)

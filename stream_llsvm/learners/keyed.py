@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from stream_llsvm.kernels.bank import MOST_COUNTED
 from stream_llsvm.learners.answers import decoded
 from stream_llsvm.learners.base import LocalClassifier, Record
 from stream_llsvm.learners.identity import Itself
@@ -20,6 +21,7 @@ from stream_llsvm.model.bank import Ages, Bank
 from stream_llsvm.model.explain import MemberReport
 from stream_llsvm.model.file import write
 from stream_llsvm.model.rows import Rows
+from stream_llsvm.model.spill import Spill
 from stream_llsvm.options import whole
 from stream_llsvm.records.frames import Records, frame_like, like, parted
 from stream_llsvm.records.keys import BadKey, Key, are_sound, checked_key
@@ -51,6 +53,11 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         that were used longest ago. All are kept if None.
     most_features
         Keys know the first so many features; the global model knows all.
+    spill
+        A folder on a disk, to which keys go instead of being forgotten; they come back with all
+        that is known of them. What is there is of this process only, and gone when it ends: the
+        model's file and checkpoints hold these keys, too. It takes the extra ``keyed``, and
+        ``max_keys``.
 
     Examples
     --------
@@ -74,6 +81,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         key: Hashable,
         max_keys: int | None = None,
         most_features: int = 64,
+        spill: str | os.PathLike[str] | None = None,
     ) -> None:
         if not isinstance(model, LocalClassifier):
             raise TypeError(
@@ -84,7 +92,11 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         self.model, self.key = model, key
         self.max_keys = None if max_keys is None else whole("max_keys", max_keys, 1, 2**31)
         self.most_features = whole("most_features", most_features, 1, 65_536)
-        self._bank = Bank(self.max_keys, self.most_features)
+        if spill is not None and max_keys is None:
+            raise ValueError("spill is for keys beyond max_keys: say how many are kept in memory")
+        self.spill = None if spill is None else os.fspath(spill)
+        room = None if self.spill is None else Spill(self.spill)
+        self._bank = Bank(self.max_keys, self.most_features, room)
 
     @property
     def _multiclass(self) -> bool:
@@ -107,7 +119,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
 
     @property
     def n_keys(self) -> int:
-        """How many keys are known."""
+        """How many keys are known, those that are spilled among them."""
         return len(self._bank)
 
     @property
@@ -124,8 +136,8 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
             The key.
 
         """
-        place = self._bank.places.get(checked_key(key), -1)
-        return 0 if place < 0 else int(self._bank.counts()[place])
+        known = self._bank.known(checked_key(key))
+        return 0 if known is None else known[0] & MOST_COUNTED
 
     def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
         """Learn from one record.
@@ -415,6 +427,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
             "version": __version__,
             "class": type(self).__name__,
             **self._own_params(),
+            **({} if self.spill is None else {"spills": True}),
             "model": self.model._payload(),
             "bank": self._bank.payload() if rows else self._bank.head(),
         }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from stream_llsvm.learners.pipeline import PICKLED, PIPELINE, learner_in, pipeline_of
@@ -26,6 +28,7 @@ def load_model(
     *,
     trust_pickle: bool = False,
     functions: Functions = (),
+    spill: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Read a model that `save` or `save_model` wrote; it continues as if it had not been saved.
 
@@ -38,6 +41,9 @@ def load_model(
         that nobody else could have changed.
     functions
         The functions that a pipeline's transformers call, which no file holds.
+    spill
+        The folder to which a model for each key spills those beyond its ``max_keys``. If the saved
+        one did, and none is given, that for temporary files.
 
     Raises
     ------
@@ -56,7 +62,7 @@ def load_model(
     'yes'
 
     """
-    return from_payload(read(path), trust_pickle=trust_pickle, functions=functions)
+    return from_payload(read(path), trust_pickle=trust_pickle, functions=functions, spill=spill)
 
 
 def from_payload(
@@ -64,16 +70,18 @@ def from_payload(
     *,
     trust_pickle: bool = False,
     functions: Functions = (),
+    spill: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Make a model from what `save` put into the file; ModelFileError if it is none."""
     if payload.get("class") in (PIPELINE, PICKLED):
-        model = pipeline_of(payload, from_payload, trust_pickle=trust_pickle, functions=functions)
+        made = partial(from_payload, spill=spill)
+        model = pipeline_of(payload, made, trust_pickle=trust_pickle, functions=functions)
         if not hasattr(learner_in(model), "predict_one"):
             found = type(learner_in(model)).__name__
             raise ModelFileError(f"the file holds a {found}, which predicts nothing")
         return model
     if payload.get("class") == KEYED:
-        return _keyed(payload)
+        return _keyed(payload, spill)
     for part, expected in _PARTS.items():
         if type(payload.get(part)) is not expected:
             raise ModelFileError(f"the file holds no model: its part {part!r} is missing or wrong")
@@ -97,17 +105,20 @@ def from_payload(
     return model
 
 
-def _keyed(payload: Mapping[str, Any]) -> Any:
+def _keyed(payload: Mapping[str, Any], spill: str | os.PathLike[str] | None) -> Any:
     """Make a model for each key, and the global model in it, of what a file has."""
     from stream_llsvm.learners.keyed import KeyedClassifier
 
     inner: Any = payload.get("model")
     if not isinstance(inner, dict) or inner.get("class") not in CLASSIFIERS:
         raise ModelFileError("the file's global model is missing or wrong")
+    if payload.get("max_keys") is None:
+        spill = None
+    elif spill is None and payload.get("spills") is True:
+        spill = tempfile.gettempdir()
     try:
-        made = KeyedClassifier(
-            from_payload(inner), payload["key"], payload["max_keys"], payload["most_features"]
-        )
+        key, most, features = (payload[name] for name in ("key", "max_keys", "most_features"))
+        made = KeyedClassifier(from_payload(inner), key, most, features, spill)
         made._restore(payload["bank"])
     except ModelFileError:
         raise

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import repeat
 from math import prod
 from typing import Any, NamedTuple
@@ -26,8 +27,16 @@ from stream_llsvm.kernels.bank import (
     run_bank,
 )
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE, STATISTICS, scale_rows
-from stream_llsvm.model.key_rows import KeyRows, merged_rows, require, sound_array
+from stream_llsvm.model.key_rows import (
+    KeyRows,
+    fitted,
+    merged_rows,
+    require,
+    sound_array,
+    sound_rows,
+)
 from stream_llsvm.model.rows import Rows
+from stream_llsvm.model.spill import Known, Spill
 from stream_llsvm.records.keys import Key
 from stream_llsvm.records.rows import ABSENT, Row
 
@@ -35,6 +44,10 @@ from stream_llsvm.records.rows import ABSENT, Row
 _GOES = 64
 _FIRST_ROOM = 64
 _MOST_TAUGHT = 2**46
+
+
+def _nothing(key: Key) -> Known | None:
+    return None
 
 
 class Ages(NamedTuple):
@@ -75,6 +88,8 @@ class Bank:
         How many keys there is room for; of more, those that were used longest ago are forgotten.
     most_features
         Keys know the first so many features.
+    spill
+        Where they go instead of being forgotten; a key that comes back takes its row along.
 
     Attributes
     ----------
@@ -89,21 +104,23 @@ class Bank:
 
     """
 
-    def __init__(self, max_keys: int | None, most_features: int) -> None:
-        self.max_keys, self.most_features = max_keys, most_features
+    def __init__(
+        self, max_keys: int | None, most_features: int, spill: Spill | None = None
+    ) -> None:
+        self.max_keys, self.most_features, self.spill = max_keys, most_features, spill
         self.matrix = np.zeros((0, 1, 2, 1), dtype=np.float32)
         self.facts = np.zeros(0, dtype=np.int64)
         self.trust = np.zeros((TRUST_ROWS, AGES))
         self.trust[IN_MODEL], self.trust[IN_KEY] = 1, FIRST_TRUST_IN_KEY
         self.tallies = np.zeros((TALLIES, AGES), dtype=np.int64)
         self.statistics = np.zeros((0, STATISTICS))
-        self.classes = self.forgotten = 0
+        self.classes = self.forgotten = self.spilled = 0
         self.places: dict[Key, int] = {}
         self.keys: list[Key | None] = []
         self._free: list[int] = []  # the next one last
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.places) + self.spilled
 
     @property
     def taught(self) -> int:
@@ -139,18 +156,7 @@ class Bank:
         old, width = self.matrix, len(statistics) + 1
         machines = classes if classes > 2 else 1
         self.statistics, self.classes = statistics, max(classes, self.classes)
-        if old.shape[1:] == (machines, 2, width):
-            return
-        new = np.zeros((len(old), machines, 2, width), dtype=np.float32)
-        if old.shape[1] == machines > 1 or machines == 1:
-            new[:, :, :, : old.shape[3]] = old
-        elif old.shape[1] > 1:
-            new[:, : old.shape[1], :, : old.shape[3]] = old
-        else:  # one machine for two classes becomes one a class
-            new[:, 0, 0, : old.shape[3]] = -old[:, 0, 0] / 2
-            new[:, 1, 0, : old.shape[3]] = old[:, 0, 0] / 2
-            new[:, :2, 1, : old.shape[3]] = old[:, :, 1]
-        self.matrix = new
+        self.matrix = fitted(old, (machines, 2, width))
 
     def take(self, rows: Rows, keys: Sequence[Key], *, standardize: bool) -> None:
         """Correct the global model's answers, and learn from the rows that have a label.
@@ -180,25 +186,53 @@ class Bank:
         self, keys: Sequence[Key], learns: NDArray[np.bool_], places: NDArray[np.int64]
     ) -> int:
         """Give new keys that have a label a place; returns how many rows until there is no room."""
-        done = len(keys)
-        for i in np.flatnonzero(places < 0).tolist():
-            key = keys[i]
-            place = self.places.get(key, -1)
-            if place < 0 and learns[i]:
-                if self._free:
-                    place = self._free.pop()
-                    self.keys[place] = key
-                elif len(self.keys) == self.max_keys:
-                    done = i
-                    break
-                else:
-                    place = len(self.keys)
-                    self.keys.append(key)
-                self.places[key] = place
-            places[i] = place
+        done, back = len(keys), list[tuple[int, Known]]()
+        new = np.flatnonzero(places < 0).tolist()
+        with self._spilled_rows(any_asked=bool(new)) as known:
+            for i in new:
+                key = keys[i]
+                place = self.places.get(key, -1)
+                row = known(key) if place < 0 else None
+                if place < 0 and (learns[i] or row is not None):
+                    if self._free:
+                        place = self._free.pop()
+                        self.keys[place] = key
+                    elif len(self.keys) == self.max_keys:
+                        done = i
+                        break
+                    else:
+                        place = len(self.keys)
+                        self.keys.append(key)
+                    self.places[key] = place
+                    if row is not None:
+                        back.append((place, row))
+                places[i] = place
         if len(self.keys) > len(self.facts):
             self._make_room(len(self.keys))
+        for place, (facts, own) in back:
+            self.matrix[place] = fitted(own[None], self.matrix.shape[1:])[0]
+            self.facts[place] = facts
+        self.spilled -= len(back)
         return done
+
+    def _spilled_rows(
+        self, *, any_asked: bool = True
+    ) -> AbstractContextManager[Callable[[Key], Known | None]]:
+        """Lend what finds the row of a key that has none in the matrix."""
+        if self.spill is None or self.spilled == 0 or not any_asked:
+            return nullcontext(_nothing)
+        return self.spill.reading()
+
+    def known(self, key: Key) -> Known | None:
+        """Return a key's facts and its row, wherever it is; None if it is not known."""
+        place = self.places.get(key, -1)
+        if place >= 0:
+            return int(self.facts[place]), self.matrix[place]
+        with self._spilled_rows() as spilled:
+            found = spilled(key)
+        if found is None:
+            return None
+        return found[0], fitted(found[1][None], self.matrix.shape[1:])[0]
 
     def _make_room(self, keys: int) -> None:
         room = max(_FIRST_ROOM, keys, len(self.facts) * 3 // 2)
@@ -211,16 +245,18 @@ class Bank:
         self.matrix, self.facts = matrix, facts
 
     def _forget(self) -> None:
-        """Forget the keys that were used longest ago."""
+        """Forget the keys that were used longest ago, or spill them."""
         goes = max(1, len(self.keys) // _GOES)
         oldest = np.sort(np.argpartition(self.facts[: len(self.keys)], goes - 1)[:goes])
+        keys = [key for place in oldest.tolist() if (key := self.keys[place]) is not None]
+        if self.spill is None:
+            self.forgotten += goes
+        else:
+            self.spill.put(keys, self.matrix[oldest], self.facts[oldest])
+            self.spilled += goes
         self.matrix[oldest], self.facts[oldest] = 0, 0
-        for place in oldest.tolist():
-            key = self.keys[place]
-            assert key is not None
-            del self.places[key]
-            self.keys[place] = None
-        self.forgotten += goes
+        for key in keys:
+            self.keys[self.places.pop(key)] = None
         self._free = oldest[::-1].tolist()
 
     def _run(self, rows: Rows, places: NDArray[np.int64], *, standardize: bool) -> None:
@@ -252,19 +288,19 @@ class Bank:
         ``told`` are the logarithms of the global model's probabilities.
         """
         z = self._scaled(row, standardize=standardize)
-        place = self.places.get(key, -1)
-        records = 0 if place < 0 else int(self.facts[place] & MOST_COUNTED)
+        known = self.known(key)
+        records = 0 if known is None else known[0] & MOST_COUNTED
         age = min(records.bit_length(), AGES - 1)
         in_model, in_key = self.trust[[IN_MODEL, IN_KEY], age].tolist()
         weights = np.zeros((len(told), len(z) + 1))
-        if place >= 0 and self.matrix.shape[1] == 1 and len(told) == 2:
-            weights[1] = self.matrix[place, 0, 0]
-        elif place >= 0 and len(told) > 2:
-            weights[:] = self.matrix[place, :, 0]
+        if known is not None and self.matrix.shape[1] == 1 and len(told) == 2:
+            weights[1] = known[1][0, 0]
+        elif known is not None and len(told) > 2:
+            weights[:] = known[1][:, 0]
         own = in_key * (weights - weights.mean(axis=0))
-        model, known = in_model * (told - told.mean()), np.flatnonzero(z).tolist()
+        model, there = in_model * (told - told.mean()), np.flatnonzero(z).tolist()
         return [
-            OwnPart(records, m, float(w[0]), {i: float(w[1 + i] * z[i]) for i in known})
+            OwnPart(records, m, float(w[0]), {i: float(w[1 + i] * z[i]) for i in there})
             for m, w in zip(model.tolist(), own, strict=True)
         ]
 
@@ -298,6 +334,7 @@ class Bank:
             "classes": self.classes,
             "forgotten": self.forgotten,
             **{name: getattr(self, name).copy() for name in ("trust", "tallies", "statistics")},
+            **({} if self.spill is None else {"spilled_keys": self.spilled}),
         }
 
     def rows(self, since: int | None = None) -> KeyRows:
@@ -319,13 +356,24 @@ class Bank:
 
     def payload(self) -> dict[str, Any]:
         """Return what a file holds, all of it; nothing in it changes any more."""
-        return self.head() | {"rows": [self.rows().payload()]}
+        whole = self.head() | {"rows": [self.rows().payload()]}
+        if self.spill is not None:
+            self._drop_returned(self.spill)
+            spilled = self.spill.rows(self.matrix.shape[1:])
+            assert spilled is not None
+            whole["spilled"] = list(spilled.parts())
+        return whole
+
+    def _drop_returned(self, spill: Spill) -> None:
+        """Drop what is spilled of keys that have come back since."""
+        if len(spill) > self.spilled:
+            spill.remove(list(self.places))
 
     def restore(self, payload: dict[str, Any], features: int, most_classes: int) -> None:
         """Take over what `payload` gave; raises ValueError if kernels could not trust it.
 
         Of several parts of rows the later ones count. ``features`` and ``most_classes`` are how
-        many the model knows.
+        many the model knows. Spilled ones are taken part by part.
         """
         width, classes = len(payload["statistics"]), payload["classes"]
         n, forgotten, parts = payload["places"], payload["forgotten"], payload["rows"]
@@ -350,3 +398,17 @@ class Bank:
         self.tallies, self.statistics, self.classes = tallies, statistics, classes
         self.places, self.keys, self.forgotten = places, keys, forgotten
         self._free = np.flatnonzero(facts == 0)[::-1].tolist()
+        self._restore_spilled(payload.get("spilled_keys", 0), payload.get("spilled", ()))
+
+    def _restore_spilled(self, n: Any, parts: Iterable[dict[str, Any]]) -> None:
+        """Take over the rows of so many keys that were spilled."""
+        require(type(n) is int and n >= 0 and (n == 0 or self.spill is not None))
+        if self.spill is None:
+            return
+        for part in parts:
+            keys, matrix, facts = sound_rows(part, self.matrix.shape[1:])
+            require(bool((facts >> COUNT_BITS <= self.taught).all()))
+            self.spill.put(keys, matrix, facts)
+        self.spilled = n
+        self._drop_returned(self.spill)
+        require(len(self.spill) == n)

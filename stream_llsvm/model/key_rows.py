@@ -58,6 +58,41 @@ def merged_rows(
     return keys, matrix, facts
 
 
+def sound_rows(
+    part: dict[str, Any], shape: tuple[int, ...]
+) -> tuple[list[Key], NDArray[np.float32], NDArray[np.int64]]:
+    """Return the keys, the matrix and the facts of rows that have no place; raises ValueError."""
+    keys = [key for key in unpacked_keys(part["keys"]) if key is not None]
+    matrix = sound_array(part, "matrix", np.float32, (len(keys), *shape))
+    facts = sound_array(part, "facts", np.int64, (len(keys),))
+    require(bool((matrix[:, :, 1] >= 0).all() and (facts > 0).all()))
+    return keys, matrix, facts
+
+
+def fitted(old: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Return rows in another shape: with more features, or a machine a class and not one for two.
+
+    Parameters
+    ----------
+    old
+        (rows, machines, 2, features + 1).
+    shape
+        (machines, 2, features + 1), none of it less than before.
+
+    """
+    machines = shape[0]
+    if old.shape[1:] == shape:
+        return old
+    new = np.zeros((len(old), *shape), dtype=np.float32)
+    if old.shape[1] > 1 or machines == 1:
+        new[:, : old.shape[1], :, : old.shape[3]] = old
+    else:  # one machine for two classes becomes one a class
+        new[:, 0, 0, : old.shape[3]] = 0 - old[:, 0, 0] / 2
+        new[:, 1, 0, : old.shape[3]] = old[:, 0, 0] / 2
+        new[:, :2, 1, : old.shape[3]] = old[:, :, 1]
+    return new
+
+
 def require(holds: bool) -> None:
     """Raise ValueError unless it holds."""
     if not holds:

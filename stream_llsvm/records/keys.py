@@ -134,6 +134,44 @@ def packed_keys(keys: Sequence[Key | None]) -> dict[str, Any]:
     }
 
 
+def key_bytes(key: Key) -> bytes:
+    """Return a key as bytes: the same for equal keys, such as 1, 1.0 and True, and only for them.
+
+    Parameters
+    ----------
+    key
+        The key.
+
+    Examples
+    --------
+    >>> key_bytes(7) == key_bytes(7.0), key_bytes(7) == key_bytes("7")
+    (True, False)
+
+    """
+    if isinstance(key, bool) or (isinstance(key, float) and key.is_integer()):
+        key = int(key)
+    return bytes([_KINDS.index(type(key))]) + _encoded(key)
+
+
+def key_of(written: bytes) -> Key:
+    """Return the key that `key_bytes` made these bytes of, or one that is equal.
+
+    Parameters
+    ----------
+    written
+        The bytes.
+
+    Examples
+    --------
+    >>> [key_of(key_bytes(key)) for key in ("ann", b"x", 0.5, True)]
+    ['ann', b'x', 0.5, 1]
+
+    """
+    found = _decoded(written[0], written[1:])
+    assert found is not None
+    return found
+
+
 def unpacked_keys(packed: dict[str, Any]) -> list[Key | None]:
     """Return the keys that `packed_keys` made these values of.
 

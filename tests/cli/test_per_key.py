@@ -55,6 +55,28 @@ def test_a_pipeline_file_names_the_key(data: Path, tmp_path: Path) -> None:
     assert model.key == "customer" and model.n_keys == 15 and "customer" not in model.features
 
 
+def test_keys_are_spilled(data: Path, tmp_path: Path) -> None:
+    out, all_of_them, kept = tmp_path / "m.llsvm", tmp_path / "all.llsvm", tmp_path / "kept"
+    common = ["run", "--from", data, "--label", "y", "--key", "customer", "--model", "sapl",
+              "--per-key"]  # fmt: skip
+    few = [*common, "--max-keys", 5, "--checkpoints", kept]
+    spilled = told(*few, "--spill", tmp_path / "spill", "--save", out)
+    usual = told(*common, "--save", all_of_them)
+    assert spilled["scores"] == usual["scores"]
+    model = load_model(out, spill=tmp_path / "spill")
+    assert model.n_keys == 20 and model.max_keys == 5
+    assert told("inspect", out)["options"]["max_keys"] == 5
+    predicted = [
+        told("predict", one, data, "--to", tmp_path / "p.jsonl", "--label", "y")["accuracy"]
+        for one in (out, all_of_them)
+    ]
+    assert predicted[0] == predicted[1]
+    assert "spills keys: say to which folder" in run(*few).stderr
+    (tmp_path / "file").touch()
+    wrong = run(*few, "--spill", tmp_path / "file" / "below").stderr
+    assert "keys cannot be spilled to" in wrong and len(wrong.strip().splitlines()) == 1
+
+
 def test_evaluate_holds_keys_against_one_model(data: Path) -> None:
     common = ["evaluate", data, "--label", "y", "--models", "sapl", "--against", "majority"]
     rows = {row["model"]: row for row in told(*common, "--key", "customer")["models"]}
@@ -68,6 +90,9 @@ def test_what_makes_no_sense_is_refused(data: Path) -> None:
     numbers = refused(*common, "--key", "customer", "--per-key", "--model", "llsvm-regressor")
     assert "learns numbers" in numbers
     assert "say --per-key" in refused(*common, "--max-keys", 3)
+    assert "say --per-key" in refused(*common, "--spill", "somewhere")
+    keyed = [*common, "--key", "customer", "--per-key"]
+    assert "say how many are (--max-keys)" in refused(*keyed, "--spill", "somewhere")
     late = refused("run", "--from", data, "--labels", data, "--label", "y", "--key", "customer",
                    "--per-key")  # fmt: skip
     assert "joins late labels" in late and "[model] key" in late

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 RECORDS = 500_000
-KILLS = {"for all": 25, "for each key": 10}
+KILLS = {"for all": 25, "for each key": 10, "for each key, spilled": 5}
 
 RUN = """
 import sys
@@ -26,6 +26,8 @@ data, folder, which = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 model = LLSVMClassifier(n_anchors=10, n_neighbors=3, step_size=1.0)
 if which == "for each key":  # of which there are some six thousand
     model = KeyedClassifier(model, key="c", max_keys=3_000)
+elif which == "for each key, spilled":
+    model = KeyedClassifier(model, key="c", max_keys=2_000, spill=folder / "spill")
 print("begun", flush=True)
 engine = Engine(
     FileSource([data], label="y"),

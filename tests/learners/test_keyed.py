@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,36 @@ def test_one_by_one_is_as_in_batches_to_the_bit(stream: Stream, options: dict[st
     assert single.n_keys <= options.get("max_keys", 30)
     assert single.classes == tuple(dict.fromkeys(y for _, y in stream))
     assert KEY not in single.features and KEY not in single.model.features
+
+
+@pytest.mark.filterwarnings("ignore:a record names")
+def test_one_that_spills_answers_as_one_that_keeps_all(stream: Stream, tmp_path: Path) -> None:
+    unbounded, spills = made(), made(max_keys=11, spill=tmp_path)
+    for x, y in stream:
+        assert spills.predict_proba_one(x) == unbounded.predict_proba_one(x)
+        for model in (unbounded, spills):
+            model.learn_one(x, y)
+    assert len(spills._bank.places) <= 11 < spills.n_keys == unbounded.n_keys == 30
+    for x, _ in stream[:60]:
+        assert spills.records_of(x[KEY]) == unbounded.records_of(x[KEY]) > 0
+        assert spills.explain_one(x) == unbounded.explain_one(x)
+    single, batches = (made(max_keys=11, spill=tmp_path / "another") for _ in range(2))
+    told = []
+    for x, y in stream:
+        told.append(single.predict_one(x))
+        single.learn_one(x, y)
+    assert in_frames(batches, stream, pd) == told
+    assert bits(batches) == bits(single)
+    assert single.clone().spill == str(tmp_path / "another")
+    copied = copy.deepcopy(single)
+    assert bits(copied) == bits(single)
+    copied.learn_one(stream[0][0], stream[0][1])
+    assert bits(copied) != bits(single)
+
+
+def test_to_spill_takes_a_bound() -> None:
+    with pytest.raises(ValueError, match="say how many are kept in memory"):
+        made(spill="anywhere")
 
 
 def test_customers_who_differ_are_told_apart() -> None:

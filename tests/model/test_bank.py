@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from stream_llsvm.kernels.bank import COUNT_BITS
+from stream_llsvm.kernels.bank import COUNT_BITS, MOST_COUNTED
 from stream_llsvm.model.bank import Bank
+from stream_llsvm.model.packing import pack
 from stream_llsvm.model.rows import Rows
+from stream_llsvm.model.spill import Spill
 from stream_llsvm.records.rows import dense
 
 
@@ -46,6 +49,41 @@ def test_those_used_longest_ago_are_forgotten(max_keys: int) -> None:
         counts = bank.counts()
         assert {key: counts[place] for key, place in bank.places.items()} == dict(expected)
     assert len(bank) <= max_keys and bank.forgotten > 0
+
+
+@pytest.mark.parametrize("max_keys", [1, 7, 200])
+def test_those_used_longest_ago_are_spilled_and_come_back(max_keys: int, tmp_path: Path) -> None:
+    """The same as above, but that keys come back, also to be asked; all as if they never went."""
+    rng = np.random.default_rng(max_keys)
+    bank, unbounded = Bank(max_keys, 64, Spill(tmp_path)), made()
+    bank.grow(2, 2)
+    order: OrderedDict[int, None] = OrderedDict()
+    known: set[int] = set()
+    for size in (1, 3, 100, 1_000):
+        keys = rng.zipf(1.3, size).clip(max=2_000).tolist()
+        for labelled in (True, False):
+            for each in (bank, unbounded):
+                give(each, keys, labelled=labelled)
+            known.update(keys if labelled else ())
+            for key in filter(known.__contains__, keys):
+                if key not in order and len(order) == max_keys:
+                    for _ in range(max(1, max_keys // 64)):
+                        order.popitem(last=False)
+                order.pop(key, None)
+                order[key] = None
+            keys = [keys[0], -1]  # more would all be of the same age
+        assert set(bank.places) == set(order)
+        assert len(bank) == len(unbounded) == len(known)
+    assert bank.spilled > 0 and bank.forgotten == 0
+    for name in ("trust", "tallies", "statistics"):
+        assert (getattr(bank, name) == getattr(unbounded, name)).all(), name
+    for key in known:
+        mine, other = bank.known(key), unbounded.known(key)
+        assert mine is not None and other is not None
+        assert mine[0] & MOST_COUNTED == other[0] & MOST_COUNTED
+        assert mine[1].tobytes() == other[1].tobytes()
+    assert bank.known(-1) is None
+    assert list(tmp_path.iterdir()) == []  # a process that is killed leaves nothing
 
 
 @pytest.mark.parametrize("asked", [True, False])
@@ -154,6 +192,33 @@ def test_impossible_values_are_refused(what: str) -> None:
     change(payload[name] if name in payload else payload["rows"][0][name])
     with pytest.raises(ValueError, match="damaged"):
         made().restore(payload, 2, 2)
+
+
+def test_spilled_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    bank = Bank(2, 64, Spill(tmp_path))
+    bank.grow(2, 2)
+    give(bank, ["a", "b", "c", "d", "a"])
+    sound = bank.payload()
+    other = Bank(2, 64, Spill(tmp_path))
+    other.restore(sound, 2, 2)
+    assert pack(other.payload()) == pack(sound)
+    (part,) = sound["spilled"]
+    for wrong in (
+        {"facts": part["facts"] * 0},
+        {"facts": part["facts"] + 2**61},
+        {"facts": part["facts"][:1]},
+        {"matrix": part["matrix"] * np.float32(np.nan)},
+        {"matrix": -np.abs(part["matrix"]) - 1},
+        {"matrix": part["matrix"][:, :, :, :2]},
+        {"keys": part["keys"] | {"kinds": np.array([0, 5], dtype=np.uint8)}},
+    ):
+        with pytest.raises(ValueError, match=r"damaged|no key"):
+            Bank(2, 64, Spill(tmp_path)).restore(sound | {"spilled": [part | wrong]}, 2, 2)
+    for wrong in ({"spilled": []}, {"spilled_keys": 1}, {"spilled_keys": -1}):
+        with pytest.raises(ValueError, match="damaged"):
+            Bank(2, 64, Spill(tmp_path)).restore(sound | wrong, 2, 2)
+    with pytest.raises(ValueError, match="damaged"):
+        Bank(2, 64).restore(sound, 2, 2)
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:
