@@ -204,6 +204,51 @@ def written(model: KeyedClassifier, since: int | None) -> list[str]:
         return [f"{1e3 * (process_time() - begin):.0f}", f"{path.stat().st_size / 1e6:.1f}"]
 
 
+def spilled_price(kept: int) -> list[str]:
+    """Return what a record costs if a tenth, or a half, of so many keys are in memory."""
+    rng = np.random.default_rng(0)
+    names = tuple(f"f{i}" for i in range(FEATURES))
+    X, y = rng.normal(size=(BLOCK, FEATURES)), rng.integers(0, 2, BLOCK).tolist()
+    with tempfile.TemporaryDirectory() as folder:
+        models = [KeyedClassifier(peers.ours("sapl"), key="customer")]
+        for share in (2, 10):
+            bound = max(1, kept // share)
+            models.append(
+                KeyedClassifier(
+                    peers.ours("sapl"), key="customer", max_keys=bound, spill=Path(folder)
+                )
+            )
+        learners = list(map(Learner, models))
+        order = rng.permutation(kept)
+        for first in range(0, kept, BLOCK):
+            part = names_of(order[first : first + BLOCK])
+            for learner in learners:
+                learner.block(names, X[: len(part)], y[: len(part)], keys=part)
+        figures = []
+        for kind in ("uniform", "zipf"):
+            taken = np.zeros((ROUNDS, len(learners)))
+            for i in range(ROUNDS):
+                for _ in range(BLOCKS):
+                    draw = rng.integers(0, kept, BLOCK) if kind == "uniform" else (
+                        np.minimum(rng.zipf(1.1, BLOCK), kept) - 1
+                    )  # fmt: skip
+                    part = names_of(draw)
+                    for which, learner in enumerate(learners):
+                        begin = process_time()
+                        learner.block(names, X, y, keys=part)
+                        taken[i, which] += process_time() - begin
+            figures += [f"{each:.2f}" for each in 1e6 * np.median(taken, axis=0) / BLOCKS / BLOCK]
+        assert all(model.n_keys == kept for model in models)
+    return [f"{kept:,}", *figures]
+
+
+def spilled_table(arguments: Namespace) -> str:
+    """Return the table of what it costs if not all keys are in memory."""
+    head = ("keys", "us a record, keys uniform, all in memory", "half spilled", "nine tenths",
+            "as Zipf, all in memory", "half spilled", "nine tenths")  # fmt: skip
+    return results.table(head, [spilled_price(n) for n in KEYS if n <= arguments.most_keys])
+
+
 def price_table(arguments: Namespace) -> str:
     """Return the table of what keys cost."""
     head = ("keys", "us a record over the model, keys uniform", "as Zipf", "bytes a key",
@@ -215,7 +260,8 @@ NOTE = (
     "Each record is predicted before it is learned; alone is the global model, whose answers do "
     "not hang on keys; the last columns say what keys add in points where a key had had so many "
     "records. Prices are of SAPL over 22 features and two classes in batches of 1,000, as a run "
-    "learns them, in CPU time, both models in turn, medians of rounds."
+    "learns them, in CPU time, both models in turn, medians of rounds. The last table is of whole "
+    "records, with SAPL: keys that are not in memory are in a database on disk (`spill`)."
 )
 
 
@@ -226,7 +272,8 @@ def main() -> None:
     parser.add_argument("--rows", type=options.at_least(1), help="only the first rows of each")
     parser.add_argument("--most-keys", type=options.at_least(1), default=KEYS[-1], help="of prices")
     arguments = parser.parse_args()
-    body = "\n\n".join([accuracy_table(arguments), price_table(arguments), NOTE])
+    tables = (accuracy_table, price_table, spilled_table)
+    body = "\n\n".join([*(table(arguments) for table in tables), NOTE])
     results.publish("keyed", "A model for each key", body, arguments.write)
 
 
