@@ -1,4 +1,4 @@
-"""A disk that is full: a real file system of a megabyte where it can be mounted."""
+"""A disk that is full: a real file system of four megabytes where it can be mounted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-SIZE = 1_000_000
+SIZE = 4_000_000
 
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path | None]:
-    """Mount a disk of a megabyte; None where that is not allowed."""
+    """Mount a disk of four megabytes; None where that is not allowed."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
     try:
