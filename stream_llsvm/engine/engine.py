@@ -445,11 +445,12 @@ class Engine:
         if self._saver is None or self.checkpoints is None:
             raise RequestError("there is no folder for checkpoints: Engine(checkpoints=...)")
         self._saver.write(wait=True)
-        if self.made is None or self.checkpoints.failing:
+        made = self.made
+        if made is None or self.checkpoints.failing:
             raise RequestError("the checkpoint could not be written")
-        self.checkpoints.name(self.made.number, checked_name(name))
-        self.progress.note("checkpoint", f"number {self.made.number} is kept as {name}")
-        return self.made.number
+        self.checkpoints.name(made.number, checked_name(name))
+        self.progress.note("checkpoint", f"number {made.number} is kept as {name}")
+        return made.number
 
     def _obey(self, *, all: bool = False) -> None:
         """Do what was asked since the last turn."""

@@ -144,6 +144,8 @@ class Saver:
     def write(self, *, wait: bool = False) -> None:
         """Write one, as `Engine.checkpoint` says."""
         engine, came = self._engine, self._came()
+        if wait:  # one that is on its way may be all that is wanted, or may fail
+            self._checkpoints.finish()
         if came == self._kept and not self._checkpoints.failing:
             return
         sink, records = transactional(engine.sink), engine.progress.counts["records"]

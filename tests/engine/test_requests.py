@@ -6,13 +6,15 @@ import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stream_llsvm import Engine
 from stream_llsvm.connectors import ListSource
-from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, read_checkpoint
 from stream_llsvm.engine.requests import FOLDER, RequestError, Requests, ask, leave
+from stream_llsvm.engine.watchers import Watcher
 from tests.engine.test_engine import model, rows, source
 
 
@@ -107,3 +109,35 @@ def test_a_named_checkpoint_stays(tmp_path: Path) -> None:
         again.number_of("x")
     with pytest.raises(CheckpointError, match="already, number"):
         again.name(number + 7, "before")
+
+
+def test_the_name_is_given_to_a_checkpoint_that_is_still_being_written(tmp_path: Path) -> None:
+    """Not to the one before it, which is the newest that is whole."""
+    go_on = threading.Event()
+
+    class Slow(Checkpoints):
+        slow = 0
+
+        def _write_now(self, number: int, *more: Any) -> None:
+            if number == self.slow:
+                go_on.wait(60)
+            super()._write_now(number, *more)
+
+    kept = Slow(tmp_path)
+    engine = Engine(source(rows(200)), model(), checkpoints=kept)
+    engine.run(100)
+    kept.slow = kept.number + 1
+    named: list[int] = []
+
+    class Asker(Watcher):
+        def on_turn(self, engine: Engine) -> None:
+            if not named and engine.progress.counts["records"] == 200:
+                engine.checkpoint()
+                threading.Timer(0.2, go_on.set).start()
+                named.append(engine.name_checkpoint("late"))
+
+    engine.watchers.append(Asker())
+    engine.run()
+    assert named == [kept.slow]
+    assert kept.names() == {"late": kept.slow}
+    assert read_checkpoint(kept.path(kept.slow))["progress"]["counts"]["records"] == 200
