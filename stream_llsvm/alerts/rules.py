@@ -169,6 +169,10 @@ RULES: list[Rule] = [
         _estimate_apart, 0.1, "share promised too much or too little", lasts=60,
     ),
     Rule(
+        "input_drift", "warning", "Fields that are no longer what they were: {value}.",
+        lambda fields: metric("input_fields_moved") >= fields, 1, "fields",
+    ),
+    Rule(
         "rejected", "warning", "A share of {value} of the last records could not be used.",
         _rejected, 0.05, "share of the records of ten minutes",
     ),

@@ -232,6 +232,17 @@ def test_below_baseline() -> None:
         assert fires(rule("below_baseline"), [learned(run, 2_000)] * 3) is None
 
 
+def test_input_drift() -> None:
+    """A field that breaks is told without any label; of such records one in eight is looked at."""
+    records = [{**r, "label": None} for r in rows(32_000)]
+    with live(records[:16_000]) as run:
+        before = until(run, "records_total", 16_000)
+        assert fires(rule("input_drift"), [before]) is None
+        run.source.feed([{**r, "x": r["x"] * 100} for r in records[16_000:]])
+        alert = fires(rule("input_drift"), [before, until(run, "input_fields_moved", 1)])
+        assert alert is not None and alert.value == 1
+
+
 def test_rejected() -> None:
     good = rows(200)
     bad: list[dict[str, Any]] = [{**r, "x": b"no number"} for r in rows(40)]
