@@ -90,7 +90,7 @@ export class LineChart {
         axes: [
           { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
             values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
-          { ...axis, grid: { ...axis.grid, ...(this.log ? { filter: decades } : {}) }, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null ? "" : this.form(v))) },
+          { ...axis, grid: { ...axis.grid, ...(this.log ? { filter: decades } : {}) }, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null || (this.form === compact && !Number.isInteger(v)) ? "" : this.form(v))) },
         ],
         series: [
           {},
