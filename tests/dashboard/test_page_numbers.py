@@ -135,7 +135,7 @@ def test_metrics_and_top_have_the_errors(run: Live) -> None:
             assert f'stream_llsvm_{family}{{kind="{view}"}} {scores[view][name]}' in exported
     for name in ("mean_label", "last_label"):
         assert f'stream_llsvm_mae{{kind="{name}"}} {scores["windowed"][name]}' in exported
-    for absent in ("accuracy", "stream_llsvm_classes", "kappa", "log_loss"):
+    for absent in ("_accuracy", "stream_llsvm_classes", "kappa", "log_loss"):
         assert absent not in exported
     table: Any = drawn(frame).renderables[1]  # type: ignore[union-attr]
     shown = dict(zip(*([str(cell) for cell in one.cells] for one in table.columns), strict=True))
