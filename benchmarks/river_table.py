@@ -131,7 +131,7 @@ def load(name: str, arguments: Namespace) -> list[tuple[Record, Any]]:
         stream = load_stream(arguments.data, "electricity", arguments.rows)
         labels = [bool(y) for y in stream.y]
         # River's stack adds features of its own, whose names are texts, and sorts all names.
-        records = [{f"x{i}": v for i, v in x.items()} for x in as_records(stream.X)]
+        records: list[Record] = [{f"x{i}": v for i, v in x.items()} for x in as_records(stream.X)]
         return list(zip(records, labels, strict=True))
     return list(BUNDLED[name]())[: arguments.rows]
 
