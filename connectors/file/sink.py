@@ -46,7 +46,7 @@ class FileSink(LineWriter):
     >>> sink.truncate(before)
     >>> header, line = sink.path.read_text().splitlines()
     >>> line
-    'wind.csv,,2,7,calm,storm,0.75,,1970-01-01T00:00:00.000Z,,'
+    'wind.csv,,2,7,calm,storm,0.75,,1970-01-01T00:00:00.000Z,,,,'
     >>> sink.close()
 
     """

@@ -66,7 +66,12 @@ def reject(number: int, raw: bytes = b"\xff{") -> Rejected:
 
 def committed(kafka: Kafka, group: str) -> dict[int, int]:
     """Return the offsets of a group that is named as its topic, by partition."""
-    found = kafka.admin.list_group_offsets({group: None})[group]
+    from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError
+
+    try:
+        found = kafka.admin.list_group_offsets({group: None})[group]
+    except (CoordinatorNotAvailableError, CoordinatorLoadInProgressError):
+        return {}  # a broker that has just begun has not made room for groups yet
     return {one.partition: kept.offset for one, kept in found.items() if one.topic == group}
 
 
