@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.clustered import CSVMClassifier
     from stream_llsvm.learners.committee import CommitteeClassifier
     from stream_llsvm.learners.contexts import ContextsClassifier
-    from stream_llsvm.learners.deciding import DecidingClassifier
     from stream_llsvm.learners.decision import Decision
+    from stream_llsvm.learners.decision_classifier import DecidingClassifier
     from stream_llsvm.learners.ferns import FernsClassifier
     from stream_llsvm.learners.keyed import KeyedClassifier
     from stream_llsvm.learners.keyed_reasons import KeyedExplanation
@@ -88,7 +88,7 @@ __all__ = [
 _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
     "Anchor": "model.explain",
     "Context": "model.explain",
-    "DecidingClassifier": "learners.deciding",
+    "DecidingClassifier": "learners.decision_classifier",
     "Decision": "learners.decision",
     "Engine": "engine.engine",
     "EngineError": "engine.resume",

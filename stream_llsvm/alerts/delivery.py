@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Iterable
 from socket import gethostname
 
+from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.alerts.channels import Channel, ChannelError
-from stream_llsvm.alerts.firing import Alert
 from stream_llsvm.alerts.message import Message
 
 log = logging.getLogger("stream_llsvm")

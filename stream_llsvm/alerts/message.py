@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from stream_llsvm.alerts.firing import Alert
+from stream_llsvm.alerts.alert import Alert
 
 VERSION = 1
 

@@ -54,9 +54,9 @@ def _listed() -> None:
 
 def _tried(path: Path) -> int:
     """Send a message to each channel of a pipeline; exit code 1 if one did not take it."""
+    from stream_llsvm.alerts.alert import Alert
     from stream_llsvm.alerts.channels import ChannelError
     from stream_llsvm.alerts.conditions import Number
-    from stream_llsvm.alerts.firing import Alert
     from stream_llsvm.alerts.message import Message
     from stream_llsvm.alerts.rules import Rule
     from stream_llsvm.cli.pipeline import Pipeline

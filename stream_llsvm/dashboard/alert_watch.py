@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Self
 
+from stream_llsvm.alerts.alert import Alert, Alerts
 from stream_llsvm.alerts.delivery import Delivery
-from stream_llsvm.alerts.firing import Alert, Alerts
 from stream_llsvm.alerts.rules import RULES, Rule
 from stream_llsvm.dashboard.metrics import samples
 from stream_llsvm.dashboard.monitor import Monitor

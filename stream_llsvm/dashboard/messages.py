@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.alerts.firing import Alert
+from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.dashboard.json_values import distinct, number, text
 from stream_llsvm.dashboard.keys import shown as keys_shown
 from stream_llsvm.dashboard.look import (

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 
-from stream_llsvm.alerts.firing import Alert
+from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.keys import KeyWindow
 from stream_llsvm.dashboard.look import Histogram, Look, Status, counted, details

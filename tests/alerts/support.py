@@ -14,8 +14,8 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from stream_llsvm.alerts.alert import Alert, Alerts
 from stream_llsvm.alerts.conditions import PREFIX, Seen
-from stream_llsvm.alerts.firing import Alert, Alerts
 from stream_llsvm.alerts.prometheus import rule_file
 from stream_llsvm.alerts.rules import Rule, title
 from tests.dashboard.live import Live

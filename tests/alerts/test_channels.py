@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from stream_llsvm.alerts import channels
+from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.alerts.channels import ChannelError, Command, Email, Webhook
-from stream_llsvm.alerts.firing import Alert
 from stream_llsvm.alerts.message import Message
 from stream_llsvm.alerts.rules import BY_NAME
 from tests.alerts.sinks import certificate, hook, mailbox

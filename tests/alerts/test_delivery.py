@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from stream_llsvm.alerts import delivery
+from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.alerts.channels import ChannelError, Webhook
 from stream_llsvm.alerts.delivery import Delivery
-from stream_llsvm.alerts.firing import Alert
 from stream_llsvm.alerts.message import Message
 from stream_llsvm.alerts.rules import BY_NAME
 from tests.alerts.sinks import Hook, hook

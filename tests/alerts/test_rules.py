@@ -14,7 +14,7 @@ import pytest
 from river import dummy, linear_model, naive_bayes, stats
 
 from stream_llsvm import LLSVMClassifier
-from stream_llsvm.alerts.firing import Alerts
+from stream_llsvm.alerts.alert import Alerts
 from stream_llsvm.alerts.rules import BY_NAME, HOLD, RULES, Rule
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
