@@ -39,7 +39,7 @@ def sets_of(hashes: Sequence[int], most: int, largest: int) -> list[tuple[int, .
             break
         together = chain.from_iterable(combinations(range(len(hashes)), size))
         fields = np.fromiter(together, np.int64).reshape(-1, size)
-        drawn = _drawn(np.array(hashes, dtype=np.uint64)[fields])
+        drawn = _drawn(np.array(hashes, dtype=np.int64).view(np.uint64)[fields])
         lot = fields[drawn.argsort(kind="stable")[: most - len(chosen)]]
         chosen += map(tuple, lot.tolist())
     return chosen

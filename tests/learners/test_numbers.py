@@ -23,6 +23,7 @@ from stream_llsvm.learners.load import from_payload
 from stream_llsvm.model import file as model_file
 from stream_llsvm.model import number_state
 from stream_llsvm.model import state as model_state
+from tests.learners.memory import held
 from tests.learners.number_support import BOTH, KINDS, everything, small, taught
 from tests.learners.support import records
 
@@ -220,9 +221,7 @@ def test_memory_is_flat(kind: Any) -> None:
     tracemalloc.start()
     taught(model, stream)
     model.predict_one(stream[0][0])
-    grown = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert grown < 20_000
+    assert held() < 20_000
 
 
 @BOTH
