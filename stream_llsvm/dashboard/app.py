@@ -230,7 +230,9 @@ class Page:
         while time.time() < begin + _WAIT:
             latest, look = self._builder.latest, self._monitor.look
             over = look is not None and look.status.state in OVER
-            there = latest is not None and not (model and self._monitor.copied is None)
+            copied = self._monitor.copied
+            asked = not model or (copied is not None and (over or not copied.empty))
+            there = latest is not None and asked
             if latest is not None and there and (over or latest.time > begin - _FRESH):
                 return
             await asyncio.sleep(_AGAIN)

@@ -32,6 +32,11 @@ class Copied(NamedTuple):
     learned: int
     time: float = 0.0
 
+    @property
+    def empty(self) -> bool:
+        """Whether it is of a model that had learned nothing, and has nothing to say."""
+        return isinstance(self.model, dict) and self.model.get("state", self) is None
+
 
 class Answered(NamedTuple):
     """A copy, and the records that came next with what was answered; nothing changes in it."""
