@@ -307,6 +307,8 @@ def main() -> int:
     how = parser.parse_args()
     if how.folder is not None and how.folder.exists() and any(how.folder.iterdir()):
         parser.error(f"--folder: {how.folder} is not empty")
+    # A shell that starts it in the background has told it to ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     hook = Hook()
     try:
         with tempfile.TemporaryDirectory() as scratch:

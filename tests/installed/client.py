@@ -48,8 +48,9 @@ def run(folder: str) -> dict[str, Any]:
     return engine.run(max_records=10)
 
 
-keyed = KeyedClassifier(CommitteeClassifier(), key="country")
-number = LLSVMRegressor()
-number.learn_one({"x": 1.0}, 2.0)
-source = ListSource([{"x": 1.0, "y": "a"}], label="y")
-again = load_model("model.llsvm")
+def others() -> list[object]:
+    keyed = KeyedClassifier(CommitteeClassifier(), key="country")
+    number = LLSVMRegressor()
+    number.learn_one({"x": 1.0}, 2.0)
+    source = ListSource([{"x": 1.0, "y": "a"}], label="y")
+    return [keyed, number, source, load_model("model.llsvm")]

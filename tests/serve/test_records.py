@@ -200,6 +200,7 @@ def test_a_name_of_elsewhere_is_refused(served: Served) -> None:
 
 
 def test_models_say_how_they_are(served: Served) -> None:
+    wait_for(lambda: served.get("/v1/models/default")["state"] == "running")
     (one,) = served.get("/v1/models")["models"]
     assert one == served.get("/v1/models/default")
     assert (one["name"], one["class"], one["state"]) == (
