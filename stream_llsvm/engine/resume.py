@@ -142,7 +142,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
         contents_of,
         trust_pickle=engine.trust_pickle,
         functions=_functions(engine),
-        spill=_spill_of(engine.model),
+        spill=next(filter(None, map(_spill_of, engine.models.values())), None),
     )
     found = newest(engine, checkpoints, made_of, lambda contents: contents)
     if found is None:
@@ -164,8 +164,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"{type(contents.model).__name__}, not a {type(before.model).__name__}; another "
             "folder begins anew"
         )
-    _check_key(before.key, Learner(contents.model).key, checkpoints)
-    _check_spill(_spill_of(engine.model), _spill_of(contents.model), checkpoints)
+    _check_keys(engine, contents, checkpoints)
     _check_label(engine.columns, contents.columns, checkpoints)
     engine.learner = Learner(contents.model, every=before.every, values=before.values)
     engine.challengers.resume(contents.challengers, before.values, engine.progress)
@@ -214,6 +213,20 @@ def _check_label(
         f"{checkpoints.folder} holds a run with another label ({labels}): name another folder, "
         "or put the label back as it was"
     )
+
+
+def _check_keys(engine: Engine, contents: Contents, checkpoints: Checkpoints) -> None:
+    """Raise EngineError if a model is kept by another key, or spilled otherwise, than is asked for.
+
+    Models are compared by their names: after a promotion the one that answers is another than the
+    one that was given as the model.
+    """
+    kept = contents.challengers
+    held = {kept.champion or engine.challengers.champion: contents.model, **kept.models}
+    for name, given in engine.models.items():
+        if name in held:
+            _check_key(Learner(given).key, Learner(held[name]).key, checkpoints)
+            _check_spill(_spill_of(given), _spill_of(held[name]), checkpoints)
 
 
 def _check_key(wanted: Hashable, kept: Hashable, checkpoints: Checkpoints) -> None:

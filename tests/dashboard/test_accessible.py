@@ -101,20 +101,24 @@ def test_what_is_drawn_is_also_said(page: Page) -> None:
 
 
 def test_the_keyboard_reaches_all_and_is_seen(page: Page) -> None:
-    wanted = page.evaluate(
-        """() => [...document.querySelectorAll("a, button, input, select, [tabindex='0']")]
-            .filter((node) => node.checkVisibility()).length"""
-    )
     page.evaluate("() => { document.activeElement.blur(); window.scrollTo(0, 0); }")
     reached = []
-    for _ in range(wanted + 1):
+    # A browser may also stop at a panel that scrolls, so there may be more stops than controls.
+    for _ in range(200):
         page.keyboard.press("Tab")
         told = page.evaluate(FOCUSED)
         if told is None:  # round again
             break
         assert told["seen"], told
         reached.append(told)
-    assert len(reached) == wanted
+    assert told is None, "the keyboard never leaves the page"
+    missed = page.evaluate(
+        """() => [...document.querySelectorAll("a, button, input, select, [tabindex='0']")]
+            .filter((node) => node.checkVisibility() && !node.dataset.reached)
+            .map((node) => node.outerHTML)"""
+    )
+    assert missed == []
+    assert len(reached) > (20 if watched(page) else 5)
     assert reached[0]["what"].startswith('<a class="skip"')
     tops = [one["top"] for one in reached[1:]]
     assert tops == sorted(tops), "from one panel to the next, as they are read"

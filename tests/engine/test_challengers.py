@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from stream_llsvm.connectors import ListSource
 from stream_llsvm.engine.challengers import checked_name, kept_of
 from stream_llsvm.engine.checkpoints import Checkpoints, read_checkpoint
 from stream_llsvm.engine.requests import RequestError
-from stream_llsvm.engine.resume import contents_of
+from stream_llsvm.engine.resume import EngineError, contents_of
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.model.file import ModelFileError
 from tests.engine.test_engine import Columns, FetchBuffer, Kept, model, rows, source
@@ -290,6 +290,32 @@ def test_who_is_wanted_may_change_between_runs(tmp_path: Path) -> None:
     assert list(going(10, challengers={}).models) == ["original"]
 
 
+def test_a_model_by_key_that_was_promoted_goes_on(tmp_path: Path) -> None:
+    data = [row | {"c": i % 3} for i, row in enumerate(rows(300))]
+
+    def going(key: str | None, n: int, champion: Any = None) -> Engine:
+        kept = Checkpoints(tmp_path)
+        beside = None if key is None else {"keyed": KeyedClassifier(model(), key=key)}
+        try:
+            engine = Engine(source(data), champion or model(), challengers=beside, checkpoints=kept)
+            engine.run(n)
+            if "keyed" in engine.challengers:
+                engine.promote("keyed")
+        finally:
+            kept.close()
+        return engine
+
+    going("c", 100)
+    for key in ("c", None):
+        engine = going(key, 50)
+        assert engine.report()["champion"] == "keyed"
+        assert isinstance(engine.model, KeyedClassifier)
+    assert engine.progress.counts["records"] == 200
+    for key, champion in (("a", None), ("c", KeyedClassifier(model(), key="c"))):
+        with pytest.raises(EngineError, match="a model for each 'c'"):
+            going(key, 10, champion)
+
+
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("kept")
@@ -382,20 +408,17 @@ def test_kill_9_leaves_all_models_and_promotions_as_they_would_be(tmp_path: Path
 
     undisturbed = begin(tmp_path / "quiet").communicate()[0]
     assert undisturbed.startswith(f"{n} keyed [('original', ")
-    chance, killed = random.Random(0), 0
-    while True:
-        run = begin(tmp_path / "killed")
-        if killed < kills:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                run.wait(chance.uniform(0.0, 0.5))
-            if run.returncode is None:
-                run.kill()
-                killed += 1
-                run.communicate()
-                continue
-        assert run.communicate()[0] == undisturbed
-        break
-    assert killed == kills, "the stream was over too soon"
+    # Killed by how much is written, not by the clock: a fast machine is not done too soon.
+    chance, written = random.Random(0), (tmp_path / "quiet" / "out.jsonl").stat().st_size
+    out = tmp_path / "killed" / "out.jsonl"
+    for kill in range(kills):
+        run, until = begin(tmp_path / "killed"), written * (kill + chance.random()) / (kills + 1)
+        while run.poll() is None and (not out.exists() or out.stat().st_size < until):
+            time.sleep(0.001)
+        assert run.poll() is None, "the stream was over too soon"
+        run.kill()
+        run.communicate()
+    assert begin(tmp_path / "killed").communicate()[0] == undisturbed
     for name in ("original.llsvm", "sapl.llsvm", "keyed.llsvm", "out.jsonl"):
         mine, other = (tmp_path / which / name for which in ("killed", "quiet"))
         assert mine.read_bytes() == other.read_bytes(), name

@@ -215,7 +215,10 @@ def test_models_say_how_they_are(served: Served) -> None:
     assert served.http.get("/models/default/").text == served.http.get("/").text
     assert served.http.get("/static/app.js").status_code == 200
     assert served.http.get("/models/default/static/app.js").status_code == 200
-    assert served.http.get("/models/default/api/snapshot").json()["status"]["records"] > 0
+    # The page's numbers come once a second, so a run that has just begun may show none yet.
+    wait_for(
+        lambda: served.http.get("/models/default/api/snapshot").json()["status"]["records"] > 0
+    )
 
 
 def test_why_is_said(served: Served) -> None:
