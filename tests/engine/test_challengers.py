@@ -29,7 +29,7 @@ from stream_llsvm.connectors import ListSource
 from stream_llsvm.engine.challengers import checked_name, kept_of
 from stream_llsvm.engine.checkpoints import Checkpoints, read_checkpoint
 from stream_llsvm.engine.requests import RequestError
-from stream_llsvm.engine.resume import EngineError, contents_of
+from stream_llsvm.engine.resume import contents_of
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.model.file import ModelFileError
 from tests.engine.test_engine import Columns, FetchBuffer, Kept, model, rows, source
