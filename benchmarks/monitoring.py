@@ -130,10 +130,10 @@ def main() -> None:
     body = "\n\n".join([
         results.table(header, lines),
         "CPU microseconds a record of the thread that learns, the least of "
-        f"{arguments.rounds} rounds in turn; {FIELDS} numbers a record, {rows:,} records a round. A "
-        "plain run keeps scores, calibration, drift of the errors and the estimate; the last also "
-        "watches its input, shows a page and looks for alerts. What is added is the median of the "
-        "rounds' ratios to the plain run.",
+        f"{arguments.rounds} rounds in turn; {FIELDS} numbers a record, {rows:,} records a "
+        "round. A plain run keeps scores, calibration, drift of the errors and the estimate; "
+        "the last also watches its input, shows a page and looks for alerts. What is added is "
+        "the median of the rounds' ratios to the plain run.",
         memory(arguments.records),
         f"{FIELDS_OF_MANY} fields, {NAMED} of them with {NAMES:,} names each, {CLASSES} classes, "
         "and a key a record.",
