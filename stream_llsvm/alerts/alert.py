@@ -30,11 +30,16 @@ class Alert(NamedTuple):
     value: float
     until: float | None = None
 
+    @property
+    def fires(self) -> bool:
+        """Whether it still does."""
+        return self.until is None
+
     def payload(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {
             "alert": self.rule.name,
-            "status": "firing" if self.until is None else "resolved",
+            "status": "firing" if self.fires else "resolved",
             "severity": self.rule.severity,
             "summary": self.rule.text(self.value),
             "since": self.since,

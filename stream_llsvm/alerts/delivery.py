@@ -105,7 +105,7 @@ class Delivery:
         if self._closing:
             return fresh, 0.0
         if not fresh:
-            fires = [one for one in self._alerts.values() if one.until is None]
+            fires = [one for one in self._alerts.values() if one.fires]
             if not fires or now - self._last < self._repeat:
                 return [], max(0.01, self._last + self._repeat - now) if fires else _HOUR
             fresh = fires

@@ -35,7 +35,7 @@ class Message(NamedTuple):
     @property
     def firing(self) -> list[Alert]:
         """Those that fire."""
-        return [one for one in self.alerts if one.until is None]
+        return [one for one in self.alerts if one.fires]
 
     @property
     def title(self) -> str:

@@ -98,15 +98,13 @@ class AlertWatch(Watcher):
             return
         now = samples(look, self._monitor.silent_for)
         moment = time.monotonic() + self._offset
-        firing = {one.rule.name: one for one in self._alerts.take(moment, now)}
-        told: dict[str, Alert | None] = {
-            rule.name: firing.get(rule.name) for rule in self._alerts.rules
-        }
-        self._monitor.alerts = told
-        for name, last in self._alerts.last.items():
+        self._alerts.take(moment, now)
+        last = self._alerts.last
+        self._monitor.alerts = {rule.name: last.get(rule.name) for rule in self._alerts.rules}
+        for name, one in last.items():
             before = self._noted.get(name)
-            if before is None or (before.since, before.until) != (last.since, last.until):
-                self._noted[name] = last
-                self._news.append(last)
-        for one in self._deliveries:
-            one.update(self._alerts.last.values())
+            if before is None or (before.since, before.until) != (one.since, one.until):
+                self._noted[name] = one
+                self._news.append(one)
+        for delivery in self._deliveries:
+            delivery.update(last.values())

@@ -145,7 +145,7 @@ class Page:
         latest = self._builder.latest
         if latest is None:
             raise HTTPException(409, "there is nothing to show yet")
-        return json_answer(latest.frame | {"alerts": alerts_shown(self._monitor.alerts)})
+        return json_answer(latest.frame | alerts_shown(self._monitor.alerts))
 
     async def _history(self, request: Request) -> Response:
         return json_answer(
@@ -162,7 +162,8 @@ class Page:
 
     async def _metrics(self, request: Request) -> Response:
         look = self._monitor.look
-        fires = {name: alert is not None for name, alert in self._monitor.alerts.items()}
+        alerts = self._monitor.alerts.items()
+        fires = {name: last is not None and last.fires for name, last in alerts}
         text = "" if look is None else metrics(look, self._monitor.silent_for, fires)
         return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
 

@@ -85,13 +85,29 @@ def score_list(task: Task, scores: Mapping[str, Mapping[str, Any]]) -> list[dict
     return [{key: getattr(score, key) for key in shown} for score in listed_scores(task, scores)]
 
 
-def alerts_shown(alerts: Mapping[str, Alert | None]) -> list[dict[str, Any]]:
-    """Return the alerts that fire, the gravest first, and of these the oldest."""
+def alerts_shown(alerts: Mapping[str, Alert | None]) -> dict[str, Any]:
+    """Return the parts of a frame that tell of alerts.
+
+    Those that fire, the gravest first and of these the oldest; those that are over, the newest
+    first; and how many rules there are.
+    """
+    last = [one for one in alerts.values() if one is not None]
     firing = sorted(
-        (one for one in alerts.values() if one is not None),
+        (one for one in last if one.fires),
         key=lambda one: (one.rule.severity != "critical", one.since),
     )
-    return [one.payload() for one in firing]
+    over = sorted((one for one in last if not one.fires), key=lambda one: -(one.until or 0.0))
+    return {
+        "alerts": [_alert(one) for one in firing],
+        "alerts_over": [_alert(one) for one in over],
+        "alert_rules": len(alerts),
+    }
+
+
+def _alert(one: Alert) -> dict[str, Any]:
+    rule = one.rule
+    beside = {"value": number(one.value, 4), "threshold": rule.threshold, "meaning": rule.meaning}
+    return one.payload() | beside
 
 
 def frame(
@@ -111,7 +127,7 @@ def frame(
     model
         What is shown of the model, None if that has not changed or there is nothing.
     alerts
-        By the name of its rule, what fires.
+        By the name of its rule, what fires or fired last.
 
     """
     seen = look.details
@@ -120,7 +136,7 @@ def frame(
         "id": look.id,
         "time": look.time,
         "status": _status(look),
-        "alerts": alerts_shown(alerts),
+        **alerts_shown(alerts),
         "task": look.task,
         "point": kept,
         "scores": look.scores,

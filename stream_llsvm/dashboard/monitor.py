@@ -58,7 +58,7 @@ class Monitor(Watcher):
     lag
         How far behind the source is; whoever asks it sets it.
     alerts
-        Whether each rule of alerts fires and, if so, its alert; whoever knows sets it.
+        The last alert of each rule, None if it has never fired; whoever knows sets it.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm.alerts import alert
 from stream_llsvm.alerts.channels import Webhook
 from stream_llsvm.alerts.delivery import Delivery
 from stream_llsvm.alerts.rules import BY_NAME, RULES
@@ -52,6 +53,27 @@ def test_a_folder_that_is_gone_is_told_and_the_run_goes_on(tmp_path: Path) -> No
             assert [one["kind"] for one in after["events"] if "alert" in one["kind"]] == ["alert"]
             (tmp_path / "away").rename(folder)
             run.finish()
+    checkpoints.close()
+
+
+def test_what_is_over_is_told_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alert, "HOLD", 0.0)
+    folder = tmp_path / "kept"
+    checkpoints = Checkpoints(folder)
+    with live(rows(100), checkpoints=checkpoints, every=0.05) as run:
+        run.until(lambda frame: frame["status"]["records"] == 100)
+        folder.rename(tmp_path / "away")
+        run.source.feed(rows(10))
+        run.until(lambda frame: frame["alerts"])
+        (tmp_path / "away").rename(folder)
+        run.source.feed(rows(10))
+        frame = run.until(lambda frame: not frame["alerts"])
+        (over,) = frame["alerts_over"]
+        assert (over["alert"], over["status"]) == ("checkpoint_failed", "resolved")
+        assert over["since"] <= over["until"]
+        assert frame["alert_rules"] == len(RULES) - 1
+        assert value(scraped(run), "alert_firing") == 0
+        run.finish()
     checkpoints.close()
 
 

@@ -1,6 +1,7 @@
 // The page: what is known of the run, and the panels that show it.
 
 import { accuracyPanel } from "page/accuracy.js";
+import { alertsPanel } from "page/alerts.js";
 import { byClassPanel } from "page/by_class.js";
 import { challengersPanel } from "page/challengers.js";
 import { comparedPanel } from "page/compared.js";
@@ -109,7 +110,7 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, challengersPanel,
+  operate: [alertsPanel, incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, challengersPanel,
     learnersPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
