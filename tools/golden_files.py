@@ -1,8 +1,9 @@
 """Write files of this version that every later one must be able to load.
 
-``python tools/golden_files.py`` makes ``tests/golden/<format>-<version>/``: small models, a folder
-of checkpoints of a run with late labels, and ``answers.json`` with what each answers. It is run
-once for a version, when it is released, and what it made is never changed afterwards.
+``python tools/golden_files.py`` makes ``tests/golden/<format>-<version>/``: small models of every
+kind, a folder of checkpoints of a run with late labels and a challenger, and ``answers.json`` with
+what each answers. It is run once for a version, when it is released, and what it made is never
+changed afterwards.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from river.base import Regressor
 
-import stream_llsvm
+import stream_llsvm as ours
 from stream_llsvm import Engine, load_model
 from stream_llsvm.connectors import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
@@ -27,20 +30,41 @@ from stream_llsvm.model.file import VERSION
 from stream_llsvm.version import __version__
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "golden"
-ANSWERS, RUN = "answers.json", "run"
+ANSWERS, RUN, KEYED = "answers.json", "run", "keyed"
 #: Decimals that answers must have in common: processors differ in the last bits.
 DIGITS = 4
 _RECORDS, _ASKED = 200, 20
 #: Labels of the run come so many records later.
 _DELAY = 50
 
-#: The models, by the names of their files.
-MODELS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sapl": ("SAPLClassifier", {"n_anchors": 8, "n_neighbors": 3}),
-    "committee": ("CommitteeClassifier", {"members": ("anchors:1", "prior")}),
-    "pegasos": ("PegasosClassifier", {}),
-    "regressor": ("LLSVMRegressor", {"n_anchors": 8, "n_neighbors": 3}),
-    "keyed": ("KeyedClassifier", {}),
+#: All kinds of members, as small as they can be.
+_MEMBERS = (
+    "anchors:1", "additive", "memory:100", "prior", "waves:16", "trees:2", "ferns:4", "contexts",
+    "words",
+)  # fmt: skip
+_SMALL: dict[str, Any] = {"n_anchors": 8, "n_neighbors": 3}
+
+#: How the models are made, by the names of their files.
+MODELS: dict[str, Callable[[], Any]] = {
+    "additive": ours.AdditiveSVMClassifier,
+    "budget": partial(ours.BudgetedPegasosClassifier, budget=20),
+    "committee": partial(ours.CommitteeClassifier, members=_MEMBERS),
+    "contexts": partial(ours.ContextsClassifier, n_cells=4096),
+    "csvm": ours.CSVMClassifier,
+    "ferns": partial(ours.FernsClassifier, n_ferns=4),
+    KEYED: lambda: ours.KeyedClassifier(ours.SAPLClassifier(**_SMALL), key="user"),
+    "l3svm": ours.L3SVMClassifier,
+    "lcc": partial(ours.LCCClassifier, **_SMALL),
+    "ldkl": ours.LDKLClassifier,
+    "llsvm": partial(ours.LLSVMClassifier, **_SMALL),
+    "local": partial(ours.LocalSVMClassifier, window=100),
+    "memory": partial(ours.MemoryClassifier, window=100),
+    "ml3": ours.ML3Classifier,
+    "pegasos": ours.PegasosClassifier,
+    "pegasos_regressor": ours.PegasosRegressor,
+    "regressor": partial(ours.LLSVMRegressor, **_SMALL),
+    "sapl": partial(ours.SAPLClassifier, **_SMALL),
+    "trees": partial(ours.BoostedTreesClassifier, n_trees=2),
 }
 
 
@@ -58,27 +82,22 @@ def records(n: int, seed: int) -> list[dict[str, Any]]:
     return made
 
 
-def features(record: Mapping[str, Any], *, key: bool) -> dict[str, Any]:
+def features(record: Mapping[str, Any], *, key: bool) -> dict[Any, Any]:
     """Return what a model is asked."""
     left_out = {"label", "id"} if key else {"label", "id", "user"}
     return {name: value for name, value in record.items() if name not in left_out}
 
 
-def target(name: str, record: Mapping[str, Any]) -> Any:
-    """Return what a model of this name learns of a record."""
-    return 3.0 * record["a"] if name == "regressor" else record["label"]
+def target(model: Any, record: Mapping[str, Any]) -> Any:
+    """Return what a model learns of a record."""
+    return 3.0 * record["a"] if isinstance(model, Regressor) else record["label"]
 
 
 def made(name: str) -> Any:
     """Return a model of this name, taught."""
-    of, options = MODELS[name]
-    if name == "keyed":
-        inner = stream_llsvm.SAPLClassifier(n_anchors=8, n_neighbors=3)
-        model: Any = stream_llsvm.KeyedClassifier(inner, key="user")
-    else:
-        model = getattr(stream_llsvm, of)(**options)
+    model = MODELS[name]()
     for record in records(_RECORDS, 0):
-        model.learn_one(features(record, key=name == "keyed"), target(name, record))
+        model.learn_one(features(record, key=name == KEYED), target(model, record))
     return model
 
 
@@ -86,13 +105,13 @@ def answers(name: str, model: Any) -> list[Any]:
     """Return what a model answers, before it goes on learning and afterwards."""
     found: list[Any] = []
     for record in records(_ASKED, 1):
-        x = features(record, key=name == "keyed")
-        if name == "regressor":
+        x = features(record, key=name == KEYED)
+        if isinstance(model, Regressor):
             found.append(round(float(model.predict_one(x)), DIGITS))
         else:
             told = model.predict_proba_one(x)
             found.append({str(k): round(float(v), DIGITS) for k, v in sorted(told.items())})
-        model.learn_one(x, target(name, record))
+        model.learn_one(x, target(model, record))
     return found
 
 
@@ -103,7 +122,8 @@ def run(folder: Path, n: int) -> dict[str, Any]:
     checkpoints = Checkpoints(folder)
     engine = Engine(
         ListSource(all_records, "label", "id"),
-        stream_llsvm.SAPLClassifier(n_anchors=8, n_neighbors=3),
+        ours.SAPLClassifier(**_SMALL),
+        challengers={"linear": ours.PegasosClassifier()},
         labels=ListSource(labels, "label", "id"),
         waiting=Waiting(1_000, 1e9),
         checkpoints=checkpoints,
