@@ -79,6 +79,13 @@ WORKERS = Kind(
 MODEL = Kind(text, metavar="MODEL", choices=_models)
 
 
+_READY_LAG = Key(
+    whole_number(0, 10**12),
+    "--ready-lag",
+    "Records that may wait to be read; with more /readyz says 503 (any number).",
+)
+
+
 def _examples(can: str) -> str:
     """Return addresses of the systems, beside files, that fill in this method of a connector."""
     able = (
@@ -218,6 +225,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "new_token": Key(
             SWITCH, "--new-token", "Make a token for the page, and print it in its address."
         ),
+        "ready_lag": _READY_LAG,
     },
     "alerts": {
         "rules": Key(_alerts("rules"), help="Other thresholds of rules; false switches one off."),
@@ -259,6 +267,7 @@ SERVE: dict[str, Key] = {
     "log_days": Key(
         any_number(0, 36_500, "DAYS"), "--log-days", "The same by age (as long as there is room)."
     ),
+    "ready_lag": _READY_LAG,
 }
 
 

@@ -92,6 +92,7 @@ def show_page(
     token = made or given.get("token") or os.environ.get(TOKEN) or None
     host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
     try:
+        more["ready_lag"] = given.get("ready_lag")
         page = Dashboard(engine, host=host, port=port, token=token, **more)
     except NoTokenError as error:
         raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None

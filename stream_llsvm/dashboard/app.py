@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import Guard, check_origin, policy
+from stream_llsvm.dashboard.health import Readiness, alive, state_of
 from stream_llsvm.dashboard.messages import alerts_shown
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
 from stream_llsvm.dashboard.model_copy import ModelCopies
@@ -30,8 +31,6 @@ from stream_llsvm.dashboard.sse import EventStream
 from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.model.file import dumps
 
-SILENT = 10.0  # seconds without a turn after which a run is not well
-COMPILING = 300.0  # the same while kernels are compiled
 _FRESH = 2.0  # seconds; looks are up to 1 s apart
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
@@ -75,11 +74,14 @@ class Page:
     ----------
     builder
         Who knows the run.
+    readiness
+        Who knows what is missing for it to do its work.
 
     """
 
-    def __init__(self, builder: Builder) -> None:
+    def __init__(self, builder: Builder, readiness: Readiness) -> None:
         self._builder, self._monitor = builder, builder.monitor
+        self._readiness = readiness
         # Of its own: the other is held for milliseconds whenever the page is drawn.
         self._answering = ModelCopies(builder.monitor)
         self._questions = Questions()
@@ -108,6 +110,7 @@ class Page:
             Route("/api/snapshot", self._snapshot),
             Route("/api/history", self._history),
             Route("/healthz", self._health),
+            Route("/readyz", self._ready),
             Route("/metrics", self._metrics),
             Route("/api/model", self._model),
             Route("/api/predict", self._predict, methods=["POST"]),
@@ -153,12 +156,13 @@ class Page:
         )
 
     async def _health(self, request: Request) -> Response:
-        look, silent = self._monitor.look, self._monitor.silent_for
-        state = "starting" if look is None else look.status.state
-        allowed = COMPILING if state == "compiling" else SILENT
-        well = state == "stopped" or (state != "failed" and silent < allowed)
-        told = {"ok": well, "state": state, "silent_for": round(silent, 3)}
-        return json_answer(told, 200 if well else 503)
+        told = alive(self._monitor)
+        return json_answer(told, 200 if told["ok"] else 503)
+
+    async def _ready(self, request: Request) -> Response:
+        missing = self._readiness.missing()
+        told = {"ready": not missing, "state": state_of(self._monitor), "not_ready": missing}
+        return json_answer(told, 503 if missing else 200)
 
     async def _metrics(self, request: Request) -> Response:
         look = self._monitor.look

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SHORTEST = 8
 _LONGEST = 200
-_OPEN = ("/healthz",)  # says only whether the run is well
+_OPEN = ("/healthz", "/readyz")  # say only whether the run is well
 _INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 
 

@@ -8,9 +8,11 @@ from typing import Self
 
 from stream_llsvm.alerts.delivery import Delivery
 from stream_llsvm.alerts.rules import RULES, Rule
+from stream_llsvm.connectors.base import Lagging
 from stream_llsvm.dashboard.alert_watch import AlertWatch
 from stream_llsvm.dashboard.app import Page
 from stream_llsvm.dashboard.builder import Builder
+from stream_llsvm.dashboard.health import Readiness
 from stream_llsvm.dashboard.lag import LagWatch
 from stream_llsvm.dashboard.monitor import Monitor
 from stream_llsvm.dashboard.recorder import past, recorder
@@ -30,6 +32,13 @@ class RunPage:
         The rules of alerts, and who is told of them.
     history
         The file that keeps the run's history, if any does; the page begins with what is in it.
+    ready_lag
+        How many records the run may be behind its source and be ready; None: any number.
+
+    Raises
+    ------
+    ValueError
+        If the source cannot say how far behind it is, and must.
 
     """
 
@@ -39,10 +48,16 @@ class RunPage:
         rules: Sequence[Rule] = RULES,
         deliveries: Sequence[Delivery] = (),
         history: Path | None = None,
+        ready_lag: int | None = None,
     ) -> None:
+        if ready_lag is not None and not isinstance(engine.source, Lagging):
+            raise ValueError(
+                f"ready_lag: {engine.source.name} does not say how far behind it is: leave it out"
+            )
         self.monitor, self.feed = Monitor(), Feed()
         self.builder = Builder(self.monitor, self.feed)
-        self.page = Page(self.builder)
+        self.readiness = Readiness(self.monitor, ready_lag)
+        self.page = Page(self.builder, self.readiness)
         engine.watchers.append(self.monitor)
         self._lag_watch = LagWatch(engine.source, self.monitor)
         self._alert_watch = AlertWatch(engine, self.monitor, rules, deliveries)

@@ -55,6 +55,9 @@ class Dashboard:
         Who is told of alerts.
     history
         The file that keeps the run's history, if any does; the page begins with what is in it.
+    ready_lag
+        How many records the run may be behind its source and be ready (`/readyz`); None: any
+        number.
 
     Examples
     --------
@@ -80,12 +83,16 @@ class Dashboard:
         rules: Sequence[Rule] = RULES,
         deliveries: Sequence[Delivery] = (),
         history: Path | None = None,
+        ready_lag: int | None = None,
     ) -> None:
         check_access(host, token)
+        try:
+            self._run_page = RunPage(engine, rules, deliveries, history, ready_lag)
+        except ValueError as error:
+            raise DashboardError(str(error)) from None
         self._socket = listening(host, port)
         self.port = int(self._socket.getsockname()[1])
         self.address = f"http://{name_of(host)}:{self.port}/"
-        self._run_page = RunPage(engine, rules, deliveries, history)
         self.monitor, self.feed = self._run_page.monitor, self._run_page.feed
         self.builder = self._run_page.builder
         tokens = [] if token is None else [token]

@@ -82,6 +82,8 @@ class App:
                 await _send(send, 200, described(list(self.models)))
             elif path == "/healthz":
                 await self._health(send)
+            elif path == "/readyz":
+                await self._ready(send)
             else:
                 await self._page(path, scope, receive, send)
         except RefusedError as error:
@@ -124,7 +126,7 @@ class App:
         if path == "/v2/health/live":
             await _send(send, 200, {"live": True})
         elif path == "/v2/health/ready":
-            await _send(send, 200 if self._is_well() else 503, {"ready": self._is_well()})
+            await self._ready(send)
         elif named is None:
             await _send(
                 send, 200, {"name": "stream_llsvm", "version": __version__, "extensions": []}
@@ -133,8 +135,8 @@ class App:
             self._rights.check(scope, PREDICT)
             model = self._model(named[1])
             if named[2] == "ready":
-                well = not model.failed
-                await _send(send, 200 if well else 503, {"name": model.name, "ready": well})
+                ready = not model.missing()
+                await _send(send, 200 if ready else 503, {"name": model.name, "ready": ready})
             elif infers:
                 await self._infer(model, scope, receive, send)
             else:
@@ -294,6 +296,14 @@ class App:
         well = self._is_well()
         state = "well" if well else "closing" if self.closing else "failed"
         await _send(send, 200 if well else 503, {"ok": well, "state": state, "models": states})
+
+    async def _ready(self, send: Send) -> None:
+        """Say whether all models can do their work now, and what is missing."""
+        missing = {name: why for name, one in self.models.items() if (why := one.missing())}
+        if self.closing:
+            missing = {name: {"server": "it is ending"} for name in self.models}
+        told = {"ready": not missing, "not_ready": missing}
+        await _send(send, 503 if missing else 200, told)
 
     async def _page(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Show a model's page: the first one's, or of one that is named."""

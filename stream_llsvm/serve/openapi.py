@@ -99,7 +99,8 @@ def described(models: Sequence[str]) -> dict[str, Any]:
     }
     for path, summary in {
         "/v1/models": "How the models are doing",
-        "/healthz": "Whether all is well",
+        "/healthz": "Whether all is well: if not, start it anew",
+        "/readyz": "Whether all models can answer now: if not, wait",
         "/v2": "The Open Inference Protocol: the server",
         "/v2/health/live": "Whether the server is there",
         "/v2/health/ready": "Whether the server is ready",

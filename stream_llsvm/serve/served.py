@@ -104,6 +104,13 @@ class ServedModel:
         look = self.monitor.look
         return "starting" if look is None else look.status.state
 
+    def missing(self) -> dict[str, str]:
+        """Return what is not ready to answer requests, in words, by what it is."""
+        missing = self.run_page.readiness.missing()
+        if self.log.failed:
+            missing["log"] = "it cannot be written; the server's own log says why"
+        return missing
+
     @property
     def fields(self) -> list[str]:
         """The fields that have come, as far as they can be counted."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.support import wait_for
 from tests.serve.support import Served, record, records
 
 
@@ -21,6 +23,27 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield one
 
 
+def test_who_is_ready_is_told_without_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STREAM_LLSVM_TOKEN", "correct horse battery")
+    flags = ("--label", "y", "--model", "a=llsvm", "--model", "b=llsvm", "--ready-lag", "1000")
+    with Served(tmp_path, *flags) as one:
+        seen = list[Any]()
+
+        def ready() -> bool:
+            answer = one.http.get("/readyz")
+            seen.append(answer.json())
+            assert seen[-1]["ready"] == (answer.status_code == 200) == (not seen[-1]["not_ready"])
+            return answer.status_code == 200
+
+        wait_for(ready)
+        assert seen[-1] == {"ready": True, "not_ready": {}}
+        assert one.get("/healthz")["ok"]
+        assert one.get("/v2/health/ready") == seen[-1]
+        assert one.http.get("/v1/models").status_code == 401
+
+
 def tensor(name: str, data: list[Any], kind: str = "FP64", **more: Any) -> dict[str, Any]:
     return {"name": name, "shape": [len(data)], "datatype": kind, "data": data} | more
 
@@ -29,7 +52,7 @@ def test_tensors_are_predicted_as_records_are(served: Served) -> None:
     before = served.learned()
     assert served.get("/v2")["name"] == "stream_llsvm"
     assert served.get("/v2/health/live") == {"live": True}
-    assert served.get("/v2/health/ready") == {"ready": True}
+    wait_for(lambda: served.http.get("/v2/health/ready").status_code == 200)
     assert served.get("/v2/models/default/ready")["ready"]
     told = served.get("/v2/models/default")
     assert [one["name"] for one in told["inputs"]] == ["a", "b"]
@@ -117,6 +140,6 @@ def test_the_description_is_true(served: Served) -> None:
                 assert str(wrong.status_code) in said["responses"]
                 assert wrong.json()["error"]
             other = served.http.request("DELETE", where)
-            assert other.status_code == 405 or path == "/healthz"
+            assert other.status_code == 405 or path in ("/healthz", "/readyz")
             asked += 1
-    assert asked == 17
+    assert asked == 18
