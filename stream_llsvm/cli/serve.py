@@ -262,9 +262,8 @@ def _model(
     engine = make_engine(settings, sink, stack)
     Alarms(engine, settings["source"]["label"])
     kept = history_of(settings.get("checkpoints", {}))
-    page = RunPage(
-        engine, *alerts_of(settings, name), history=kept, ready_lag=serve.get("ready_lag")
-    )
+    rules, deliveries = alerts_of(settings, name)
+    page = RunPage(engine, rules, deliveries, kept, serve.get("ready_lag"), name)
     names = Names(settings["source"]["label"], settings["source"]["key"])
     more = {key: serve[key] for key in ("ids", "waiting") if key in serve}
     return ServedModel(name, writer, engine, page, names, **more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from importlib import resources
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import Guard, check_origin, policy
 from stream_llsvm.dashboard.health import Readiness, alive, state_of
 from stream_llsvm.dashboard.messages import alerts_shown
-from stream_llsvm.dashboard.metrics import CONTENT_TYPE, metrics
+from stream_llsvm.dashboard.metrics import CONTENT_TYPE, Family, metrics, written
 from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.monitor import OVER
 from stream_llsvm.dashboard.questions import HANDLERS, Questions, json_answer
@@ -65,6 +65,12 @@ def static_files() -> dict[str, File]:
             content = one.read_bytes()
             found[one.name] = File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
     return found
+
+
+def metrics_answer(models: Iterable[Mapping[str, Family]]) -> Response:
+    """Return the metrics of one model, or of several, as Prometheus reads them."""
+    headers = {"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"}
+    return Response(written(models), headers=headers)
 
 
 class Page:
@@ -165,11 +171,15 @@ class Page:
         return json_answer(told, 503 if missing else 200)
 
     async def _metrics(self, request: Request) -> Response:
-        look = self._monitor.look
-        alerts = self._monitor.alerts.items()
-        fires = {name: last is not None and last.fires for name, last in alerts}
-        text = "" if look is None else metrics(look, self._monitor.silent_for, fires)
-        return Response(text, headers={"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"})
+        return metrics_answer([self.metrics()])
+
+    def metrics(self) -> dict[str, Family]:
+        """Return the run's metrics, of a named model with that as a label; none before it began."""
+        monitor = self._monitor
+        if monitor.look is None:
+            return {}
+        fires = {name: alert is not None for name, alert in monitor.alerts.items()}
+        return metrics(monitor.look, monitor.silent_for, fires, monitor.name)
 
     async def _model(self, request: Request) -> Response:
         """Send the model as a file, unless who asks has it; its tag is how much it had learned."""

@@ -37,8 +37,17 @@ class Metric(NamedTuple):
     values: Iterable[tuple[Labels, float]]
 
 
-def metrics(look: Look, silent_for: float, alerts: Mapping[str, bool] = NO_ALERTS) -> str:
-    """Return the text of all metrics.
+class Family(NamedTuple):
+    """A metric as it is written: what stands before its values, and a line for each."""
+
+    head: list[str]
+    lines: list[str]
+
+
+def metrics(
+    look: Look, silent_for: float, alerts: Mapping[str, bool] = NO_ALERTS, model: str = ""
+) -> dict[str, Family]:
+    """Return all metrics by their names, to be `written`.
 
     Parameters
     ----------
@@ -48,16 +57,38 @@ def metrics(look: Look, silent_for: float, alerts: Mapping[str, bool] = NO_ALERT
         Seconds since the run's loop last turned.
     alerts
         Whether each rule of alerts fires, by its name.
+    model
+        The name of the run's model, a label of all values; none if there is only one.
 
     """
-    lines: list[str] = []
+    own: Labels = {"model": model} if model else {}
+    found = {}
     for metric in (*numbers(look, silent_for), _alerts(alerts)):
-        values = list(metric.values)
-        if values:
-            lines += _head(metric.name, metric.kind, metric.help)
-            lines += [_line(metric.name, labels, value) for labels, value in values]
-    lines += _histograms(look)
-    return "\n".join(lines) + "\n"
+        lines = [_line(metric.name, {**own, **labels}, value) for labels, value in metric.values]
+        if lines:
+            found[metric.name] = Family(_head(metric.name, metric.kind, metric.help), lines)
+    for name, help, upto, total in _histograms(look):
+        lines = list(_histogram(name, own, upto, total))
+        found[name] = Family(_head(name, "histogram", help), lines)
+    return found
+
+
+def written(models: Iterable[Mapping[str, Family]]) -> str:
+    """Return the text of the metrics of one model or of several: Prometheus wants each name once.
+
+    Parameters
+    ----------
+    models
+        What `metrics` gave of each.
+
+    """
+    together: dict[str, Family] = {}
+    for families in models:
+        for name, family in families.items():
+            together.setdefault(name, Family(family.head, [])).lines.extend(family.lines)
+    return "".join(
+        f"{line}\n" for family in together.values() for line in (*family.head, *family.lines)
+    )
 
 
 def samples(look: Look, silent_for: float) -> Samples:
@@ -302,28 +333,28 @@ def _keys(look: Look) -> Iterable[Metric]:
         yield Metric(name, kind, f"{help}, by how many records a key had had.", by_age(values))
 
 
-def _histograms(look: Look) -> Iterable[str]:
+def _histograms(look: Look) -> Iterable[tuple[str, str, Sequence[tuple[float, int]], float]]:
+    """Yield the name and meaning of each histogram, how many were below each bound, and the sum."""
     for name, help, timed in (
         ("predict_seconds", "What a record waits for its answer.", look.predict),
         ("learn_seconds", "The model's time for a record that it learns.", look.learn),
     ):
-        yield from _histogram(name, help, timed.coarse(), timed.sum)
+        yield name, help, timed.coarse(), timed.sum
     if look.labels is not None:
         bounds, counts = (*DELAYS, math.inf), accumulate(look.labels.delays)
         delays = list(zip(bounds, counts, strict=True))
         help = "How long after its record a label came."
-        yield from _histogram("label_delay_seconds", help, delays, look.labels.delayed)
+        yield "label_delay_seconds", help, delays, look.labels.delayed
 
 
 def _histogram(
-    name: str, help: str, upto: Sequence[tuple[float, int]], total: float
+    name: str, own: Labels, upto: Sequence[tuple[float, int]], total: float
 ) -> Iterable[str]:
-    yield from _head(name, "histogram", help)
     for bound, below in upto:
         le = "+Inf" if bound == math.inf else f"{bound:g}"
-        yield _line(f"{name}_bucket", {"le": le}, below)
-    yield _line(f"{name}_sum", {}, total)
-    yield _line(f"{name}_count", {}, upto[-1][1])
+        yield _line(f"{name}_bucket", {**own, "le": le}, below)
+    yield _line(f"{name}_sum", own, total)
+    yield _line(f"{name}_count", own, upto[-1][1])
 
 
 def _head(name: str, kind: str, help: str) -> list[str]:

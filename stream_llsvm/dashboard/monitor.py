@@ -64,11 +64,13 @@ class Monitor(Watcher):
     ----------
     copies
         Whether somebody may ask for copies of the model.
+    name
+        What the run is called, where there are several; its source's name says it otherwise.
 
     """
 
-    def __init__(self, *, copies: bool = True) -> None:
-        self._copies = copies
+    def __init__(self, *, copies: bool = True, name: str = "") -> None:
+        self._copies, self.name = copies, name
         self.look: Look | None = None
         self.copied: Copied | None = None
         self.watchers, self.pace = 0, OFTEN
@@ -239,6 +241,8 @@ class Monitor(Watcher):
         self._count_late(engine)
         busy = self._worked > 0.5 * (begin - self._rated[0])
         known = counted(engine)
+        if self.name:
+            known["source"] = self.name
         if engine.progress.counts["learned"] != self._labelled[0]:
             self._labelled = engine.progress.counts["learned"], begin
         told = () if self._keys is None else self._keys.told()

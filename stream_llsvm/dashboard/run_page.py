@@ -34,6 +34,8 @@ class RunPage:
         The file that keeps the run's history, if any does; the page begins with what is in it.
     ready_lag
         How many records the run may be behind its source and be ready; None: any number.
+    name
+        What the run is called, where there are several.
 
     Raises
     ------
@@ -49,12 +51,13 @@ class RunPage:
         deliveries: Sequence[Delivery] = (),
         history: Path | None = None,
         ready_lag: int | None = None,
+        name: str = "",
     ) -> None:
         if ready_lag is not None and not isinstance(engine.source, Lagging):
             raise ValueError(
                 f"ready_lag: {engine.source.name} does not say how far behind it is: leave it out"
             )
-        self.monitor, self.feed = Monitor(), Feed()
+        self.monitor, self.feed = Monitor(name=name), Feed()
         self.builder = Builder(self.monitor, self.feed)
         self.readiness = Readiness(self.monitor, ready_lag)
         self.page = Page(self.builder, self.readiness)

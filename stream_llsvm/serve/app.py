@@ -17,6 +17,7 @@ from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.serve import inference
 from stream_llsvm.serve.answers import Ticket
 from stream_llsvm.serve.bodies import labels_of, records_of
+from stream_llsvm.serve.metrics import Metrics
 from stream_llsvm.serve.openapi import described
 from stream_llsvm.serve.refusal import RefusedError
 from stream_llsvm.serve.rights import ADMIN, LEARN, PREDICT, Rights
@@ -62,6 +63,7 @@ class App:
         self._admin_pages: dict[str, ASGIApp] = {
             name: rights.guarded(one.page, ADMIN) for name, one in self.models.items()
         }
+        self._metrics = rights.guarded(Metrics(self.models.values()), PREDICT)
         self.closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -84,6 +86,8 @@ class App:
                 await self._health(send)
             elif path == "/readyz":
                 await self._ready(send)
+            elif path == "/metrics":
+                await self._metrics(scope, receive, send)
             else:
                 await self._page(path, scope, receive, send)
         except RefusedError as error:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Scope
 
-from stream_llsvm.dashboard.app import Page
 from stream_llsvm.dashboard.guard import checked_token, host_of, is_loopback, refusal
 from stream_llsvm.serve.refusal import RefusedError
 
@@ -20,6 +20,13 @@ RIGHTS = {
     LEARN: frozenset({PREDICT, LEARN}),
     ADMIN: frozenset({PREDICT, LEARN, ADMIN}),
 }
+
+
+class Guardable(Protocol):
+    """What only those may ask who have a token."""
+
+    def app(self, tokens: Sequence[str], cookie: str) -> ASGIApp:
+        """Return it as an application, guarded."""
 
 
 class Rights:
@@ -43,7 +50,7 @@ class Rights:
         self._rights = dict(tokens)
         self._cookie = cookie
 
-    def guarded(self, page: Page, wanted: str) -> ASGIApp:
+    def guarded(self, page: Guardable, wanted: str) -> ASGIApp:
         """Return a page for those whose token has this right; for nobody if no token has."""
         if not self._rights:
             return page.app((), self._cookie)
