@@ -307,7 +307,7 @@ def look_through(options: Mapping[str, Any], max_records: int | None, task: Task
             records += len(batch)
             deletes += batch.deletes
             census.take(batch)
-            mean_weight.take(batch)
+            mean_weight.take(batch.weights, len(batch))
             rejected += len(batch.rejected)
             bad_fields.update(one.field for one in batch.bad_fields)
             unlabelled += batch.labels.count(None)

@@ -54,6 +54,8 @@ def make_cluster_engine(settings: Settings, sink: Sink | None, stack: ExitStack)
         check_columns(one, source)
     more: dict[str, Any] = {name: how[name] for name in _OF_ENGINE if name in how}
     more |= {name: asked[name] for name in ("slice", "newest", "audit", "force") if name in asked}
+    if "name" in settings.get("model", {}):
+        more["champion"] = settings["model"]["name"]
     if how.get("detector") == "none":
         more["detector"] = None
     if letters is not None:
@@ -67,6 +69,7 @@ def make_cluster_engine(settings: Settings, sink: Sink | None, stack: ExitStack)
             check_folder_place("--checkpoints", kept["folder"])
             more["checkpoints"] = Checkpoints(kept["folder"], kept.get("keep", 3))
             stack.callback(more["checkpoints"].close)
+            more["every"] = kept.get("every", 0.0)
         engine = ClusterEngine(
             source,
             model,

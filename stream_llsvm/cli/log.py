@@ -11,9 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stream_llsvm.cli.errors import nearest
-from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.rejects import Rejects
 from stream_llsvm.engine.watchers import Watcher
 
@@ -136,13 +134,10 @@ class Alarms(Watcher):
         """Begin with what comes now."""
         self._before = engine.progress.counts["records"]
 
-    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
-        """Remember what fields there are."""
-        if not self._fields:
-            self._fields = list(batch.names or map(str, batch.record(0)))
-
     def on_turn(self, engine: Engine) -> None:
         """Say what has happened since the last turn."""
+        if not self._fields:
+            self._fields = list(engine.census.fields())
         events, new = engine.progress.events, []
         for event in reversed(events):
             if event is self._last:

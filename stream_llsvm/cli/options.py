@@ -238,6 +238,15 @@ SECTIONS: dict[str, dict[str, Key]] = {
     },
 }
 NEEDED = ("source",)
+#: What one learner heeds and several do not, and why: whoever says it and wants several is told so.
+OF_ONE_LEARNER = {
+    ("source", "max_wait"): "several learners wait for every partition, however long",
+    **{("decision", name): "decisions are made by one learner" for name in KEYS},
+    ("decision", "class_weight"): "classes are weighed by one learner",
+    ("engine", "max_batch"): "several learners take a slice at once",
+    ("input", "watch"): "the fields are watched by one learner",
+    ("input", "reference"): "the fields are watched by one learner",
+}
 #: What may be said of a challenger, beside its model's own options.
 OF_A_CHALLENGER = ("class", "per_key", "key", "max_keys")
 

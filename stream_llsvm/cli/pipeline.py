@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from stream_llsvm.cli.checks import places_of
 from stream_llsvm.cli.errors import MistakeError, one_line, unknown
 from stream_llsvm.cli.models import USUAL, check_model, short_names
-from stream_llsvm.cli.options import NEEDED, OF_A_CHALLENGER, SECTIONS, places
+from stream_llsvm.cli.options import NEEDED, OF_A_CHALLENGER, OF_ONE_LEARNER, SECTIONS, places
 from stream_llsvm.connectors.keys import FIELD_KINDS, Key
 from stream_llsvm.connectors.registry import Connector, connector, connector_of, scheme_of
 from stream_llsvm.engine.challengers import ORIGINAL, checked_name
@@ -194,6 +194,18 @@ class Pipeline:
         ):
             if there:
                 self.add("cluster", "workers", f"{what}: leave out one of both")
+        of_one = [*((*one, what) for one, what in OF_ONE_LEARNER.items()), *self._of_one_key(given)]
+        for section, key, what in of_one:
+            if self._says(section, key):
+                self.add(section, key, f"{what}: leave it out, or the workers")
+
+    def _of_one_key(self, given: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
+        """Yield what is not said of a model for each key that several learn."""
+        if self._says("model", "key") or self._says("model", "per_key"):
+            yield "model", "max_keys", "several learners keep all keys"
+            yield "publish", "folder", "one learner publishes a model for each key"
+            yield "cluster", "audit", "it is for one model that several learn, not for one by key"
+            yield "cluster", "newest", "it is for one model that several learn, not for one by key"
 
     def _says(self, section: str, key: str) -> bool:
         there: Any = self.settings.get(section)

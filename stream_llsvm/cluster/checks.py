@@ -75,6 +75,21 @@ def check_model(model: Any, workers: int, folder: Path | None) -> None:
         )
 
 
+def shared_only(model: Any, *, newest: float | None, audit: float | None) -> tuple[float, float]:
+    """Return how slices count and how many rounds are audited; ValueError if nobody would heed it.
+
+    Of a model for each key all learners of a round have the same slice.
+    """
+    if isinstance(model, KeyedClassifier):
+        if newest is not None or audit:
+            raise ValueError(
+                f"{'audit' if newest is None else 'newest'} is for one model that several learn: "
+                "of a model for each key each learns other keys of the same slice; leave it out"
+            )
+        return 1.0, 0.0
+    return 2.0 if newest is None else newest, 0.02 if audit is None else audit
+
+
 def check_watchers(model: Any, watchers: Iterable[object]) -> None:
     """Raise EngineError if one would publish a model for each key: the keys are with the learners.
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from river import base
 
 from stream_llsvm.cluster.auditor import Auditor
-from stream_llsvm.cluster.checks import check_model, check_watchers, check_workers
+from stream_llsvm.cluster.checks import check_model, check_watchers, check_workers, shared_only
 from stream_llsvm.cluster.coordinator import Coordinator, Outcome
 from stream_llsvm.cluster.host import Host, InlineHost
-from stream_llsvm.cluster.manifest import COUNTS, begin_round, continued, end_rounds, write
+from stream_llsvm.cluster.manifest import COUNTS, Named, begin_round, continued, end_rounds, write
 from stream_llsvm.cluster.outbox import encode_of
 from stream_llsvm.cluster.outbox import write as write_results
 from stream_llsvm.cluster.plan import Load, Plan, slices
@@ -36,23 +36,15 @@ from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
+from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.options import whole as whole_number
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
-    from stream_llsvm.engine.watchers import Watcher
-
 _PAUSE = 0.1  # seconds between two looks whether more has come
 _SECONDS = ("read", "learn", "carry", "cpu")
-
-
-class Named(NamedTuple):
-    """What a manifest names: how many rounds are in it, and the files of keys."""
-
-    epoch: int
-    files: Set[str]
 
 
 class ClusterEngine:
@@ -75,17 +67,21 @@ class ClusterEngine:
         one after the other.
     checkpoints
         The run continues where the last one with this folder stopped, whatever stopped it.
+    every
+        Seconds between two manifests. The usual 0 writes one after each round, unless the last one
+        is still being written; what comes after the newest is learned again after a crash.
     slice
         About how many records each learner gets in a round. Where records come in an order, long
         slices cost less accuracy; where nothing changes, short ones.
     newest
-        How much more a learner counts in a merge than the one with the slice before.
+        How much more a learner counts in a merge than the one with the slice before (2). Not of a
+        model for each key, whose learners have the same slice.
     audit
         For which share of the rounds one more learner learns all of them in order, to measure what
-        several learners cost: see `Auditor`. Not done of a model for each key.
+        several learners cost: see `Auditor` (0.02). Not done of a model for each key.
     sink, dead_letters, probabilities
         As of `Engine`. They are written in the order of the slices, with each round.
-    max_rejected_ratio, detector, window, numbers, columns, watchers
+    max_rejected_ratio, detector, window, numbers, columns, champion, watchers
         As of `Engine`. Watchers are told of each round by ``on_turn``, and of no batch.
     force
         Whether more than 16 learners may share one model.
@@ -128,9 +124,10 @@ class ClusterEngine:
         workers: int | str = "auto",
         cluster: str = "auto",
         checkpoints: Checkpoints | None = None,
+        every: float = 0.0,
         slice: int = 5_000,
-        newest: float = 2.0,
-        audit: float = 0.02,
+        newest: float | None = None,
+        audit: float | None = None,
         sink: Sink | None = None,
         dead_letters: DeadLetters | None = None,
         probabilities: str = "top",
@@ -140,6 +137,7 @@ class ClusterEngine:
         numbers: Mapping[str, Any] | None = None,
         columns: Mapping[str, Any] | None = None,
         watchers: Sequence[Watcher] = (),
+        champion: str = ORIGINAL,
         force: bool = False,
         host: Host | None = None,
     ) -> None:
@@ -148,6 +146,7 @@ class ClusterEngine:
         most = check_workers(workers, force=force or by_key)
         folder = None if checkpoints is None else checkpoints.folder
         check_model(self.model, most, folder)
+        newest, audit = shared_only(self.model, newest=newest, audit=audit)
         self.files = Files()
         self.source, description = _described(source)
         self.plan = Plan(most, whole_number("slice", slice, 1, 10**9), grows=workers == "auto")
@@ -157,9 +156,10 @@ class ClusterEngine:
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
         self.columns = None if columns is None else dict(columns)
         self.checkpoints = checkpoints
-        self.watchers = list(watchers)
+        self._weights = Weights()
+        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.late, self.sink = None, sink  # labels that come later are not joined here
-        self.challengers = Challengers(ORIGINAL, window)  # there are none
+        self.challengers = Challengers(champion, window)  # there are none
         self.position: Position | None = None
         self.epoch, self.load = 0, Load()
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
@@ -168,8 +168,8 @@ class ClusterEngine:
         self._parts: dict[str, float] = {}  # of the last round, one after the other
         # Who watches asks it what keys are called; who learns has its own.
         self.learner = Learner(self.model)
-        # By manifests that are being written, and by those that are.
-        self._named, self._needed = dict[int, Named](), list[Named]()
+        # By manifests that are being written, by their numbers, and by those that are.
+        self.named, self._needed = dict[int, Named](), list[Named]()
         self._stop = threading.Event()
         if probabilities not in ("top", "all"):
             raise ValueError(f'probabilities is "top" or "all"; got {probabilities!r}')
@@ -187,8 +187,7 @@ class ClusterEngine:
         self._saver: Saver | None = None
         if checkpoints is not None:
             continued(self, checkpoints)
-            # After each round, unless the last one is still being written.
-            self._saver = Saver(cast("Engine", self), checkpoints, every=0.0, write=write)
+            self._saver = Saver(cast("Engine", self), checkpoints, every, write=write)
 
     @property
     def lost(self) -> Lost | None:
@@ -326,12 +325,14 @@ class ClusterEngine:
         for one in in_order(done):
             if one.taken:
                 progress.score(one.labels, one.answers, one.weights)
+                self._weights.look(cast("Engine", self), one.weights, one.taken)
                 progress.foretold(one.answers)
                 progress.counts["non_finite"] += one.answers.non_finite
                 progress.counts["predicted"] += one.taken - len(one.answers.refused)
             progress.counts["records"] += one.records
         for each in done:
             self.rejects.add(each.rejects)
+            self.census.add(each.census)
             for disorder in each.disorder:
                 self.order.take(disorder)
             if each.outbox.rejected and self.rejects.letters is not None:
@@ -344,9 +345,7 @@ class ClusterEngine:
         kept = self.checkpoints
         if kept is None or not isinstance(self.model, KeyedClassifier):
             return
-        if kept.number not in self._named:  # it is written, or being written
-            self._named[kept.number] = Named(self.epoch, set(self.files.names))
-        newest = None if kept.newest is None else self._named.pop(kept.newest.number, None)
+        newest = None if kept.newest is None else self.named.pop(kept.newest.number, None)
         if newest is None:
             return
         self._needed.append(newest)
@@ -363,8 +362,8 @@ class ClusterEngine:
 
     @property
     def checkpoint_interval(self) -> float:
-        """Seconds between two manifests: none are waited for."""
-        return 0.0
+        """Seconds between two manifests: 0 if there is one after each round."""
+        return 0.0 if self._saver is None else self._saver.every
 
     @property
     def rounds(self) -> Rounds:
@@ -393,6 +392,7 @@ class ClusterEngine:
             "rejected": dict(self.rejects.counts),
             "bad_fields": dict(self.rejects.bad_fields),
             "deletes": self.rejects.deletes,
+            "columns": self.census.report(),
         }
         of_rounds = {
             **self.counts,

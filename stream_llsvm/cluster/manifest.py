@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from stream_llsvm.cluster.plan import Load
 from stream_llsvm.cluster.shards import Files, first_file, sent_payload
 from stream_llsvm.engine.checkpoints import Checkpoints, Made
-from stream_llsvm.engine.resume import Contents, EngineError, contents_of, newest, take_back
+from stream_llsvm.engine.resume import Contents, EngineError, contents_of, newest, take_back, tell
 from stream_llsvm.engine.save import once_only, written
 from stream_llsvm.engine.validation import MOST, count, counter, part, require
 from stream_llsvm.learners.keyed import KeyedClassifier
@@ -62,12 +62,22 @@ class Manifest(NamedTuple):
     files: Files = Files()
 
 
+class Named(NamedTuple):
+    """What a manifest names: how many rounds are in it, and the files of keys."""
+
+    epoch: int
+    files: frozenset[str]
+
+
 def write(engine: ClusterEngine, checkpoints: Checkpoints, *, wait: bool = False) -> int | None:
     """Write a manifest; None if another is being written."""
     if not checkpoints.ready(wait=wait):
         return None
     records = engine.progress.counts["records"]
-    return checkpoints.write(saved(engine), record=records, wait=wait)
+    number = checkpoints.write(saved(engine), record=records, wait=wait)
+    if number is not None:
+        engine.named[number] = Named(engine.epoch, frozenset(engine.files.names))
+    return number
 
 
 def saved(engine: ClusterEngine) -> dict[str, Any]:
@@ -146,6 +156,11 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     manifest: Manifest = found.contents
     run = manifest.run
     _check_same(engine, run, checkpoints)
+    if beside := ", ".join(run.challengers.models):
+        raise EngineError(
+            f"{checkpoints.folder} holds a run with challengers ({beside}), which learn beside one "
+            "learner: go on with one, or name another folder"
+        )
     engine.model = run.model
     engine.progress.restore(run.progress)
     engine.rejects.counts.update(run.rejected)
@@ -158,7 +173,6 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     engine.fallbacks.update(manifest.fallbacks)
     engine.files = manifest.files
     _begin_keys(engine, checkpoints)
-    engine.columns = run.columns if engine.columns is None else engine.columns
     records = engine.progress.counts["records"]
     at = checkpoints.path(found.number).stat().st_mtime
     checkpoints.newest = Made(found.number, at, records)
@@ -168,7 +182,7 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     except ValueError as error:
         path = checkpoints.path(found.number)
         raise EngineError(f"{error} ({path} stands there; another folder begins anew)") from None
-    engine.progress.note("continued", f"from manifest {found.number}, {records:,} records")
+    tell(as_engine, run, f"from manifest {found.number}, {records:,} records")
 
 
 def begin_round(folder: Path, epoch: int) -> None:

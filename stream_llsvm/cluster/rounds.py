@@ -26,6 +26,7 @@ from stream_llsvm.connectors.base import Batch, Disorder, Sliced, SourceError
 from stream_llsvm.connectors.description import opened
 from stream_llsvm.connectors.rows import chosen
 from stream_llsvm.connectors.values import Values
+from stream_llsvm.engine.census import Census, is_counted
 from stream_llsvm.engine.keys import parted, sound
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.rejects import Rejects
@@ -126,6 +127,8 @@ class Done(NamedTuple):
         Which process did it.
     outbox
         What is to be written.
+    census
+        What fields were taken for.
     written
         The file with what was learned of keys, if any.
 
@@ -139,6 +142,7 @@ class Done(NamedTuple):
     seconds: dict[str, float]
     process: str
     outbox: Outbox
+    census: Census
     written: Written | None = None
 
 
@@ -265,7 +269,10 @@ def learned(
     encode, letters = (setup.encode, setup.letters) if writes else (None, False)
     outbox = Outbox(encode, letters, lesson.learned or 0)
     rejects, answered, disorder = Rejects(outbox, _ALL), list[Answered](), list[Disorder]()
-    first = 0
+    first, census = 0, Census()
+    # What several learners read is counted by one of them, and what an auditor reads by nobody.
+    counts = writes and (shard is None or shard.rank == 0)
+    counts = counts and is_counted(lesson.learned or 0, lesson.epoch)
     for part in lesson.slices:
         batches = source.between(*part)
         while True:
@@ -276,6 +283,8 @@ def learned(
                 break
             begin = time.perf_counter()
             batch, at = learner.readable(batch), None
+            if counts:
+                census.take(batch)
             if shard is not None:
                 n = len(batch)
                 batch, own = belonging(batch, learner.key, shard)
@@ -292,7 +301,8 @@ def learned(
     seconds["cpu"] = time.thread_time() - worked
     rejects.letters = None  # the letters go by themselves
     return Done(
-        lesson.epoch, data, answered, rejects, disorder, seconds, process_name(), outbox, written
+        lesson.epoch, data, answered, rejects, disorder, seconds, process_name(), outbox, census,
+        written,
     )  # fmt: skip
 
 

@@ -33,6 +33,18 @@ _PLACES = 2**14  # to count distinct names with
 _EXACT = 256  # distinct names of a field that are counted one by one
 
 
+def is_counted(seen: int, turn: int) -> bool:
+    """Whether records are counted at such a turn, when so many were: all first, later some.
+
+    Examples
+    --------
+    >>> is_counted(100, 7), is_counted(10**6, 7), is_counted(10**6, 32)
+    (True, False, True)
+
+    """
+    return seen < _ALL_OF_FIRST or turn % _ONE_IN == 0
+
+
 class Taken(NamedTuple):
     """What a field was taken for, in how many of the records that were looked at.
 
@@ -78,6 +90,17 @@ class _Field:
             if len(self.codes) > _EXACT:
                 self.codes = None
 
+    def add(self, other: _Field) -> None:
+        self.counts += other.counts
+        if other.places is None:
+            return
+        if self.places is None:
+            self.places, self.example = np.zeros(_PLACES, dtype=np.bool_), other.example
+        self.places |= other.places
+        if self.codes is not None:
+            both = None if other.codes is None else self.codes | other.codes
+            self.codes = None if both is None or len(both) > _EXACT else both
+
     @property
     def distinct(self) -> int:
         """How many codes there were; of many about, by how many places are free.
@@ -111,7 +134,7 @@ class Census:
     def take(self, batch: Batch) -> None:
         """Count a batch, or pass over it if there were many already."""
         self._batches += 1
-        if self._seen >= _ALL_OF_FIRST and self._batches % _ONE_IN:
+        if not is_counted(self._seen, self._batches):
             return
         self._seen += len(batch)
         if batch.names is not None and batch.values is not None:
@@ -119,6 +142,14 @@ class Census:
         else:
             for record in batch.records or []:
                 self._take_record(record)
+
+    def add(self, other: Census) -> None:
+        """Count what another one, of other records of the same stream, has counted."""
+        self._seen += other._seen
+        for name, theirs in other._fields.items():
+            field = self._field(name)
+            if field is not None:
+                field.add(theirs)
 
     def _field(self, name: str) -> _Field | None:
         found = self._fields.get(name)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-
-from stream_llsvm.connectors.base import Batch
+from numpy.typing import NDArray
 
 _MOST = 5.0
 _FEWEST = 100  # records, before anything is said of a run that goes on
@@ -16,7 +15,7 @@ class MeanWeight:
     Examples
     --------
     >>> mean = MeanWeight()
-    >>> mean.take(Batch([], [], {}, weights=np.full(100, 40.0)))
+    >>> mean.take(np.full(100, 40.0), 100)
     >>> mean.doubt()
     'weights are 40 on the mean, which makes steps so many times as long: divide them by their mean'
 
@@ -25,13 +24,13 @@ class MeanWeight:
     def __init__(self) -> None:
         self._sum, self._records = 0.0, 0
 
-    def take(self, batch: Batch) -> None:
-        """Count a batch's weights; where it has none each is 1."""
-        if batch.weights is None:
-            self._sum += len(batch)
-            self._records += len(batch)
+    def take(self, weights: NDArray[np.float64] | None, records: int) -> None:
+        """Count the weights of so many records; where there are none each is 1."""
+        if weights is None:
+            self._sum += records
+            self._records += records
         else:
-            sound = batch.weights[np.isfinite(batch.weights)]
+            sound = weights[np.isfinite(weights)]
             self._sum += float(sound.sum())
             self._records += len(sound)
 

@@ -191,7 +191,12 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"the position in {path} is none of {engine.source.name} ({type(error).__name__}: "
             f"{error}): give the source that it was of, or another folder"
         ) from error
-    engine.progress.note("continued", f"from checkpoint {found.number}, {records:,} records")
+    tell(engine, contents, f"from checkpoint {found.number}, {records:,} records")
+
+
+def tell(engine: Engine, contents: Contents, where: str) -> None:
+    """Note where a run goes on, and what is said of columns otherwise than it was."""
+    engine.progress.note("continued", where)
     if contents.rolled_back:
         engine.progress.note("rolled back", contents.rolled_back)
     if engine.columns is None:

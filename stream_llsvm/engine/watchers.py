@@ -6,6 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stream_llsvm.connectors.base import Batch, Recovering, Rejected
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.mean_weight import MeanWeight
@@ -70,40 +73,34 @@ class Unlabelled(Watcher):
     """Notes, once, that none of the first records has a label."""
 
     def __init__(self) -> None:
-        self._seen = 0
-        self._fields: list[str] = []
         self._settled = False
 
     def on_start(self, engine: Engine) -> None:
         """Look no more if labels come later, or if some have come in an earlier run."""
         self._settled |= engine.late is not None or engine.progress.counts["learned"] > 0
 
-    def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
-        """Look for labels among the first records."""
-        if self._settled:
-            return
-        self._settled = any(label is not None for label in batch.labels)
-        self._seen += len(batch)
-        if not self._fields:
-            self._fields = list(batch.names or map(str, batch.record(0)))
-        if self._seen >= _LOOKED_AT:
-            self._note(engine)
+    def on_turn(self, engine: Engine) -> None:
+        """Look whether there were labels among the first records."""
+        if not self._settled and engine.progress.counts["predicted"] >= _LOOKED_AT:
+            self._look(engine)
 
     def on_end(self, engine: Engine, error: BaseException | None) -> None:
         """Note it of a stream that was shorter, too."""
-        if self._seen:
-            self._note(engine)
+        if not self._settled and engine.progress.counts["predicted"]:
+            self._look(engine)
 
-    def _note(self, engine: Engine) -> None:
-        if self._settled:
-            return
+    def _look(self, engine: Engine) -> None:
         self._settled = True
-        more = len(self._fields) - _LISTED
-        fields = ", ".join(self._fields[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+        seen = engine.progress.counts
+        if seen["learned"] or seen["weightless"]:
+            return
+        names = list(engine.census.fields(_LISTED))
+        more = len(engine.census) - len(names)
+        fields = ", ".join(names) + (f" and {more} more" if more > 0 else "")
         engine.progress.note(
             "no labels",
-            f"none of the first {self._seen:,} records has one, so that nothing is learned: is the "
-            f"label's name right? The features are {fields}",
+            f"none of the first {seen['predicted']:,} records has one, so that nothing is learned: "
+            f"is the label's name right? The features are {fields}",
         )
 
 
@@ -116,8 +113,12 @@ class Weights(Watcher):
 
     def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Look at what the records count."""
-        self._mean.take(batch)
-        if self._told or batch.weights is None:
+        self.look(engine, batch.weights, len(batch))
+
+    def look(self, engine: Engine, weights: NDArray[np.float64] | None, records: int) -> None:
+        """Look at what so many records count."""
+        self._mean.take(weights, records)
+        if self._told or weights is None:
             return
         if not engine.learner.weighs:
             self._told = True

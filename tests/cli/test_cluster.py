@@ -128,6 +128,9 @@ def test_all_is_killed_and_each_record_is_learned_once(tmp_path: Path) -> None:
     assert model.read_bytes() == alone.read_bytes()
 
 
+BY_KEY = ["--workers", 2, "--cluster", "local", "--key", "id", "--per-key", "--model", "sapl"]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -140,6 +143,16 @@ def test_all_is_killed_and_each_record_is_learned_once(tmp_path: Path) -> None:
         (["--workers", 2, "--follow", "--cluster", "local"], "leave out --follow, or the workers"),
         (["--workers", 2, "--model", "LocalSVMClassifier"], "cannot be"),
         (["--slice", 100], "--slice: give --workers, too"),
+        (["--workers", 2, "--challenger", "sapl"], "challengers learn beside one learner"),
+        (["--workers", 2, "--max-batch", 10], "--max-batch: several learners take a slice at once"),
+        (["--workers", 2, "--reference", "a.csv"], "--reference: the fields are watched by one"),
+        (["--workers", 2, "--costs", "up:down=2"], "--costs: decisions are made by one learner"),
+        (["--workers", 2, "--hold", "up:recall=0.8"], "--hold: decisions are made by one learner"),
+        (["--workers", 2, "--coverage", 0.9], "--coverage: decisions are made by one learner"),
+        (["--workers", 2, "--class-weight", "balanced"], "--class-weight: classes are weighed by"),
+        ([*BY_KEY, "--max-keys", 9], "--max-keys: several learners keep all keys: leave it out"),
+        ([*BY_KEY, "--publish", "p"], "--publish: one learner publishes a model for each key"),
+        (BY_KEY, "give checkpoints, a folder that all of them see"),
     ],
 )
 def test_refusals(
@@ -150,6 +163,66 @@ def test_refusals(
     kept = ["--checkpoints", tmp_path / "kept"] if "--standby" in more else []
     text = refused("run", "--from", data, "--label", "y", *kept, *more)
     assert said in text and text.count("\n") == 1
+
+
+def test_what_several_do_not_heed_is_refused_in_a_pipeline_too(tmp_path: Path) -> None:
+    data, pipeline = csv_file(tmp_path / "a.csv", 10), tmp_path / "p.toml"
+    pipeline.write_text(
+        f"""
+[source]
+from = "{data}"
+label = "y"
+key = "id"
+max_wait = "1 s"
+order = "time"
+time = "x"
+[model]
+per_key = true
+[input]
+watch = true
+[cluster]
+workers = 2
+audit = 0.5
+newest = 3
+"""
+    )
+    text = refused("run", pipeline).replace(str(pipeline), "p.toml")
+    assert [line.partition(": leave it out")[0] for line in text.splitlines()] == [
+        "p.toml:6: [source] max_wait: several learners wait for every partition, however long",
+        "p.toml:12: [input] watch: the fields are watched by one learner",
+        "p.toml:15: [cluster] audit: it is for one model that several learn, not for one by key",
+        "p.toml:16: [cluster] newest: it is for one model that several learn, not for one by key",
+    ]
+
+
+def test_it_is_said_if_no_record_has_a_label_and_what_columns_were_taken_for(
+    tmp_path: Path,
+) -> None:
+    data, to = tmp_path / "a.csv", tmp_path / "o"
+    data.write_text("x,city,y\n" + "".join(f"{i},{'ab'[i % 2]},\n" for i in range(1_200)))
+    flags = ["--label", "y", "--model", "sapl", "--workers", 2, "--cluster", "local", "--json"]
+    code, out, err = ended(started("run", "--from", data, *flags, "--to", to))
+    assert code == 0, err
+    assert "no labels: none of the first 1,200 records has one" in err
+    assert "The features are x, city" in err
+    columns = json.loads(out)["columns"]
+    assert columns["x"]["counts"] == {"number": 1_200}
+    assert columns["city"] == {"kind": "name", "counts": {"name": 1_200}, "distinct": 2}
+
+
+def test_what_a_run_of_one_was_is_taken_over_or_refused(tmp_path: Path) -> None:
+    data, folder = csv_file(tmp_path / "a.csv", 3_000), tmp_path / "kept"
+    one = ["run", "--from", data, "--label", "y", "--model", "sapl", "--checkpoints", folder]
+    several = [*one, "--workers", 2, "--cluster", "local", "--slice", 500]
+    told(*one, "--challenger", "llsvm", "--max-records", 1_000)
+    text = refused(*several)
+    assert "holds a run with challengers (llsvm), which learn beside one learner" in text
+    folder = tmp_path / "other"
+    several[several.index("--checkpoints") + 1] = one[-1] = folder
+    told(*one, "--ignore", "id", "--max-records", 1_000)
+    code, _, err = ended(started(*several))
+    assert code == 0
+    assert "columns changed: ignore: id before, now none" in err
 
 
 def test_late_labels_have_one_learner(tmp_path: Path) -> None:

@@ -185,6 +185,29 @@ def test_files_that_nobody_needs_are_removed(
         assert engine_of(tmp_path).run()["records"] == N
 
 
+def test_turns_in_which_no_manifest_is_written_cost_no_file_that_is_needed(tmp_path: Path) -> None:
+    """Who waits for more turns on and on; the manifests that are kept stay whole."""
+    engine = engine_of(tmp_path, slice=500)
+    engine.run(max_records=6_000)
+    for _ in range(5):
+        engine._remove_unneeded()
+    kept = sorted(tmp_path.glob("checkpoint-*"))
+    assert len(kept) == 3
+    for path in kept[1:]:
+        path.unlink()
+    assert engine_of(tmp_path).run()["records"] == N
+
+
+def test_manifests_may_be_written_seldom(tmp_path: Path) -> None:
+    engine = engine_of(tmp_path, every=10**6)
+    engine.run(max_records=4_000)
+    assert engine.counts["rounds"] > 2
+    assert len(list(tmp_path.glob("checkpoint-*"))) == 2  # the first and the last
+    again = engine_of(tmp_path)
+    again.run()
+    assert {key: again.model.records_of(key) for key in OFTEN} == OFTEN
+
+
 def test_a_cluster_goes_on_from_an_engine_and_not_the_other_way(tmp_path: Path) -> None:
     alone = Engine(source_of(), model(), checkpoints=Checkpoints(tmp_path))
     alone.run(3_000)
@@ -207,6 +230,10 @@ def test_equal_keys_have_one_learner() -> None:
 def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="give checkpoints, a folder that all of them see"):
         ClusterEngine(source_of(), model(), workers=2, cluster="local")
+    with pytest.raises(ValueError, match="audit is for one model that several learn"):
+        engine_of(tmp_path / "audit", audit=0.5)
+    with pytest.raises(ValueError, match="newest is for one model that several learn"):
+        engine_of(tmp_path / "newest", newest=2.0)
     with pytest.raises(ValueError, match="max_keys is for one learner"):
         engine_of(tmp_path / "most", model=KeyedClassifier(SAPLClassifier(), "who", max_keys=10))
     alone = KeyedClassifier(CommitteeClassifier(members=("local", "prior")), "who")
