@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 SHORTEST = 8
 _LONGEST = 200
 _OPEN = ("/healthz", "/readyz")  # say only whether the run is well
@@ -133,11 +134,45 @@ def _stamp(token: str) -> str:
     return hmac.new(token.encode(), b"stream_llsvm page", hashlib.sha256).hexdigest()
 
 
+def is_elsewhere(headers: Headers) -> bool:
+    """Whether a browser asks for a page of another place.
+
+    Examples
+    --------
+    >>> is_elsewhere(Headers({"host": "localhost:8765", "origin": "http://localhost:8765"}))
+    False
+    >>> is_elsewhere(Headers({"host": "localhost:8765", "origin": "https://a.example"}))
+    True
+
+    """
+    origin = headers.get("origin")
+    other = origin is not None and origin.partition("://")[2] != headers.get("host")
+    return other or headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+
+
 def check_origin(headers: Headers) -> None:
     """Refuse with 403 what a page of another place asks: it would change the run."""
-    origin = headers.get("origin")
-    if origin is not None and origin.partition("://")[2] != headers.get("host"):
+    if is_elsewhere(headers):
         raise HTTPException(403, "ask from this page, and not from another")
+
+
+def as_json(headers: Headers) -> bool:
+    """Whether a body may be read as JSON: it says so, or it is from ``curl -d``, which says FORM.
+
+    A browser lets a page of any place send FORM, and text, without asking whether it may. It then
+    says so in other headers, and curl sends none of them; so FORM is taken only without.
+
+    Examples
+    --------
+    >>> as_json(Headers({"content-type": FORM}))
+    True
+    >>> as_json(Headers({"content-type": FORM, "origin": "http://localhost:8765"}))
+    False
+
+    """
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    browser = "origin" in headers or "sec-fetch-site" in headers
+    return kind == JSON or (kind == FORM and not browser)
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:

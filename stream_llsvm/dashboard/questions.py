@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from stream_llsvm.dashboard.api import WrongQuestionError
-from stream_llsvm.dashboard.guard import refusal
+from stream_llsvm.dashboard.guard import JSON, as_json, refusal
 from stream_llsvm.dashboard.model_copy import NothingLearnedError
 
 log = logging.getLogger("stream_llsvm")
@@ -92,9 +92,8 @@ class Questions:
 
 def _check_json(request: Request) -> None:
     """Refuse what a page elsewhere could send without being asked whether it may."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise HTTPException(415, "the content type must be application/json")
+    if not as_json(request.headers):
+        raise HTTPException(415, f"send the header Content-Type: {JSON}")
 
 
 def _loaded(body: bytes) -> Any:

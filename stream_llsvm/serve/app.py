@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_llsvm.dashboard.app import CHANGES
+from stream_llsvm.dashboard.guard import FORM, JSON, as_json, is_elsewhere
 from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.serve import inference
 from stream_llsvm.serve.answers import Ticket
@@ -218,6 +220,8 @@ class App:
         body = await self._body(length, receive)
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         told = kind.partition(b";")[0].strip().lower().decode("latin-1")
+        if told == FORM and as_json(Headers(scope=scope)):
+            told = JSON
         return read(body, told, query, model.names)
 
     async def _body(self, length: bytes, receive: Receive) -> bytes:
@@ -266,6 +270,8 @@ class App:
         self, model: ServedModel, scope: Scope, receive: Receive, send: Send
     ) -> None:
         self._rights.check(scope, ADMIN)
+        if is_elsewhere(Headers(scope=scope)):
+            raise RefusedError(403, "a page of another place may not ask for a checkpoint")
         if model.failed or self.closing:
             raise RefusedError(503, f"the model {model.name} has stopped: {model.failed}")
         said = await asyncio.wrap_future(model.save())

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from stream_llsvm.dashboard.guard import JSON
 from stream_llsvm.records.values import show
 from stream_llsvm.serve.refusal import RefusedError
 
-JSON = "application/json"
 LINES = (
     "application/x-ndjson",
     "application/ndjson",
@@ -137,8 +137,8 @@ def _object(body: bytes, kind: str, what: str, known: Sequence[str]) -> dict[str
     if kind != JSON:
         raise RefusedError(
             415,
-            f"the content type is {kind or 'missing'}: send {JSON}, or {LINES[0]} with a JSON "
-            "object a line",
+            f"the content type is {kind or 'missing'}: send the header Content-Type: {JSON}, or "
+            f"{LINES[0]} with a JSON object a line",
         )
     try:
         given = orjson.loads(body)

@@ -135,10 +135,20 @@ def test_what_is_wrong_is_said_in_a_line(run: Live, body: bytes, status: int, wh
     assert "\n" not in answer.json()["error"]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "json"])
+@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "", "json"])
 def test_only_json_is_taken(run: Live, kind: str) -> None:
     answer = run.client.post("/api/predict", content=b"{}", headers={"Content-Type": kind})
     assert answer.status_code == 415
+    assert answer.json()["error"] == "send the header Content-Type: application/json"
+
+
+@pytest.mark.parametrize("browser", [{}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}])
+def test_what_curl_sends_is_json_unless_a_browser_sends_it(
+    run: Live, browser: dict[str, str]
+) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded", **browser}
+    answer = run.client.post("/api/predict", content=b'{"records": [{"x": 1}]}', headers=headers)
+    assert answer.status_code == (415 if browser else 200)
 
 
 @pytest.mark.parametrize("path", ["/api/predict", "/api/explain"])

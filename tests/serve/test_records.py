@@ -182,8 +182,13 @@ def test_a_wrong_address_is_refused_in_words(
 
 def test_a_form_is_refused(served: Served) -> None:
     answer = served.http.post("/v1/records", data={"a": "1"})
+    assert answer.status_code == 400
+    assert "it is not JSON" in answer.json()["error"]
+    text = {"content-type": "text/plain"}
+    answer = served.http.post("/v1/records", content=b'{"records": [{}]}', headers=text)
     assert answer.status_code == 415
-    assert "send application/json, or application/x-ndjson" in answer.json()["error"]
+    wanted = "send the header Content-Type: application/json, or application/x-ndjson"
+    assert wanted in answer.json()["error"]
 
 
 def test_a_body_that_is_too_long_is_refused(served: Served) -> None:
