@@ -30,6 +30,18 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return by_small[found[0]] if found else None
 
 
+def printable(told: str) -> str:
+    r"""Return a text without what would steer the terminal: it comes from elsewhere.
+
+    Examples
+    --------
+    >>> printable("a\x1b[31m")
+    'a?[31m'
+
+    """
+    return "".join(c if c.isprintable() else "?" for c in told)
+
+
 def listed(names: Iterable[object]) -> str:
     """Return a few of the names, and how many more there are.
 

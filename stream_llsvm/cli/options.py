@@ -17,6 +17,7 @@ from stream_llsvm.cli.decide import KEYS
 from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.connectors.keys import (
     COLUMN,
+    COLUMNS,
     DURATION,
     FILE,
     FOLDER,
@@ -189,6 +190,9 @@ SECTIONS: dict[str, dict[str, Key]] = {
             one_of("top", "all"),
             "--probabilities",
             "Write that of the likeliest label (top, usual), or of all.",
+        ),
+        "slices": Key(
+            COLUMNS, "--slices", "Fields, such as a country: scores by their values, too."
         ),
     },
     "cluster": {

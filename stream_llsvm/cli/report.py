@@ -31,6 +31,7 @@ _FAMILIES = {
     "answer_share_ratio": "Share of the answers, by class",
     "class_f1_ratio": "F1, by class",
     "field_drift_bits": "Drift of the input, by field",
+    "slice_error": "Error by the values of fields, the worst",
 }
 
 
@@ -214,7 +215,19 @@ def _largest(rows: Sequence[Row], family: str) -> dict[str, str]:
             if name.startswith(f"{family}{{"):
                 sums[name] = sums.get(name, 0.0) + value
     largest = sorted(sums, key=lambda name: -sums[name])[:_LINES]
-    return {name.partition("=")[2].removesuffix("}"): name for name in largest}
+    return {_title(name): name for name in largest}
+
+
+def _title(series: str) -> str:
+    """Return what a line is called: the labels' values.
+
+    Examples
+    --------
+    >>> _title("class_f1_ratio{class=ham}"), _title("slice_error{field=country,value=DE}")
+    ('ham', 'country: DE')
+
+    """
+    return series.partition("=")[2].removesuffix("}").replace(",value=", ": ", 1)
 
 
 def _rejected(rows: Sequence[Row], times: Sequence[float], gap: float) -> Chart:

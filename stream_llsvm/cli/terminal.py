@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, Self, TextIO
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from stream_llsvm.cli.columns import lines
+from stream_llsvm.cli.errors import printable
 from stream_llsvm.cli.log import MOST_FIELDS, say
 from stream_llsvm.engine.census import Taken
 from stream_llsvm.engine.engine import Engine
@@ -191,6 +193,9 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         for score in listed_scores(report["task"], report["scores"]):
             drawn.add_row(score.title, *(score.text(view.get(score.name)) for view in both))
         drawn.add_row("drifts", f"{report['drifts']:,}", "")
+    for field, cohorts in report.get("slices", {}).items():
+        for one in cohorts:
+            _add_cohort(drawn, field, one, report["task"])
     for one in report.get("challengers", []):
         _add_challenger(drawn, one, report)
     for name in report.get("dropped", {}):
@@ -199,6 +204,16 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
     console.print(drawn)
     if report["checkpoint"] is not None:
         console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
+
+
+def _add_cohort(drawn: Table, field: str, one: dict[str, Any], task: Task) -> None:
+    """Add how good the answers are for one value of a field."""
+    score = headline(task)
+    both = [one["error"], one["recent_error"]]
+    if task == CLASSIFICATION:
+        both = [None if error is None else 1 - error for error in both]
+    told = f"{score.title}, {field} {one['value']} ({one['records']:,})"
+    drawn.add_row(Text(printable(told)), *map(score.text, both))
 
 
 def _add_challenger(drawn: Table, one: dict[str, Any], report: dict[str, Any]) -> None:

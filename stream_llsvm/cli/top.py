@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 import typer
 from typer import Option
 
-from stream_llsvm.cli.errors import MistakeError, one_line
+from stream_llsvm.cli.errors import MistakeError, one_line, printable
 from stream_llsvm.cli.signals import raising_interrupts
 from stream_llsvm.cli.watch import TOKEN
 
@@ -163,10 +163,9 @@ def drawn(frame: dict[str, Any] | None) -> Group | Text:
 
 
 def _text(told: str, style: str = "") -> Text:
-    """Return a text without what would steer the terminal: it comes from elsewhere."""
     from rich.text import Text
 
-    return Text("".join(c if c.isprintable() else "?" for c in told), style=style)
+    return Text(printable(told), style=style)
 
 
 def _told(score: dict[str, Any], value: float) -> str:

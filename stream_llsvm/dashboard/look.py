@@ -21,6 +21,7 @@ from stream_llsvm.engine.census import Taken as FieldTaken
 from stream_llsvm.engine.challengers import ORIGINAL, Rival
 from stream_llsvm.engine.checkpoints import Made
 from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.cohorts import Cohort
 from stream_llsvm.engine.input.drift import FieldNow
 from stream_llsvm.engine.input.watch import InputWatch
 from stream_llsvm.engine.rounds import Rounds
@@ -199,6 +200,7 @@ class Look:
     estimated: dict[str, float] = field(default_factory=dict)
     by_class: tuple[PerClass, ...] = ()
     input: Input | None = None
+    cohorts: dict[str, list[Cohort]] = field(default_factory=dict)
     waited: float = 0.0
     unlabelled: float = 0.0
     checkpoint_interval: float = 0.0
@@ -233,6 +235,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "scores": scores.report(),
         "estimated": {} if classes is None else classes.estimate.means(),
         "input": _input(engine.inputs),
+        "cohorts": progress.cohorts.all(),
         "by_class": () if classes is None else tuple(classes.by_class()),
         "members": members,
         "steps": steps,

@@ -22,6 +22,7 @@ from stream_llsvm.dashboard.look import (
     quantile,
 )
 from stream_llsvm.engine.by_class import OTHERS
+from stream_llsvm.engine.cohorts import Cohort
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.rounds import PARTS
 from stream_llsvm.engine.scores import VIEWS, headline, listed_scores, scores_of
@@ -146,6 +147,7 @@ def frame(
         "by_class": by_class(look),
         "sureness": _sureness(seen.sureness),
         "input": input_shown(look.input),
+        "cohorts": cohorts_shown(look.cohorts),
         "confusion": confusion(look.classes, seen),
         "lag": {
             f"{text(topic)}[{part}]": behind
@@ -215,6 +217,26 @@ def input_shown(seen: Input | None) -> dict[str, Any] | None:
             for one in seen.fields
         ],
     }
+
+
+def cohorts_shown(cohorts: Mapping[str, Sequence[Cohort]]) -> list[dict[str, Any]]:
+    """Return how good the answers are by the values of fields; empty if nobody asks for it."""
+    return [
+        {
+            "field": text(field),
+            "cohorts": [
+                {
+                    "name": name,
+                    "records": one.records,
+                    "error": number(one.error),
+                    "recent": number(one.recent),
+                    "majority": number(one.majority),
+                }
+                for name, one in zip(distinct(one.name for one in told), told, strict=True)
+            ],
+        }
+        for field, told in cohorts.items()
+    ]
 
 
 def _fields(fields: Fields) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from stream_llsvm.alerts.conditions import PREFIX as _PREFIX
 from stream_llsvm.alerts.conditions import Samples
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
-from stream_llsvm.dashboard.messages import by_class
+from stream_llsvm.dashboard.messages import by_class, cohorts_shown
 from stream_llsvm.engine.challengers import Rival
 from stream_llsvm.engine.late_labels import DELAYS
 from stream_llsvm.engine.scores import VIEWS, headline, scores_of
@@ -109,6 +109,7 @@ def numbers(look: Look, silent_for: float) -> Iterable[Metric]:
     yield from _gauges(look, silent_for)
     yield from _classes(look)
     yield from _input(look)
+    yield from _cohorts(look)
     yield from _labels(look)
     yield from _keys(look)
     yield from _rounds(look)
@@ -240,6 +241,24 @@ def _input(look: Look) -> Iterable[Metric]:
     ):
         told = [({"field": field}, v) for field, v in zip(names, values, strict=True)]
         yield Metric(name, "gauge", f"{help}, of late.", told)
+
+
+def _cohorts(look: Look) -> Iterable[Metric]:
+    """Yield how good the answers are by the values of fields."""
+    told = [
+        ({"field": one["field"], "value": cohort["name"]}, cohort)
+        for one in cohorts_shown(look.cohorts)
+        for cohort in one["cohorts"]
+    ]
+    if not told:
+        return
+    what = "Share of wrong answers" if look.task == CLASSIFICATION else "Mean absolute error"
+    for name, key, help in (
+        ("slice_records", "records", "Records scored"),
+        ("slice_error", "recent", f"{what} of the last 1,000 or so"),
+    ):
+        values = [(labels, float(v)) for labels, one in told if (v := one[key]) is not None]
+        yield Metric(name, "gauge", f"{help}, by the values of a field.", values)
 
 
 def _labels(look: Look) -> Iterable[Metric]:

@@ -23,7 +23,8 @@ _POINTS = 900  # of the past, on a page
 _EVENTS = 200
 #: Families that are summed over their labels, and those that say nothing later.
 _SUMMED = ("lag_records", "rejected_total")
-_LEFT_OUT = ("member_weight_ratio", "state", "start_time_seconds", "silent_seconds")
+_LEFT_OUT = ("member_weight_ratio", "state", "start_time_seconds", "silent_seconds",
+             "slice_records")  # fmt: skip
 #: Events that would be most of all, and say nothing.
 _NOT_KEPT = ("checkpoint",)
 

@@ -39,6 +39,7 @@ from stream_llsvm.engine.order import Order
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reader import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
+from stream_llsvm.engine.report import report_of
 from stream_llsvm.engine.requests import Request, RequestError, Requests
 from stream_llsvm.engine.results import learned_before, results_of
 from stream_llsvm.engine.resume import EngineError, continued
@@ -112,6 +113,8 @@ class Engine:
         Tells the time in seconds, for what waits and for what is written.
     watchers
         Who is told how the run goes.
+    slices
+        Fields, such as a country: answers are scored by their values, too. At most five.
     watch_input
         What watches the fields of the records for drift: an `InputWatch`, such as one with a
         reference of its own; or whether that is done at all.
@@ -153,6 +156,7 @@ class Engine:
         trust_pickle: bool = False,
         clock: Callable[[], float] = time.time,
         watchers: Sequence[Watcher] = (),
+        slices: Sequence[str] = (),
         watch_input: InputWatch | bool = True,
     ) -> None:
         if not hasattr(source, "poll"):
@@ -171,7 +175,7 @@ class Engine:
         self.decisions.check(self.learner)
         self._all_probabilities = probabilities == "all"
         self._clock = clock
-        self.progress = Progress(window, detector_of(detector), self.learner.task)
+        self.progress = Progress(window, detector_of(detector), self.learner.task, slices)
         self.census = Census()
         self.inputs: InputWatch | None = None
         if watch_input:
@@ -353,6 +357,7 @@ class Engine:
             self.rejects.refused(batch.places, answers.refused)
             learned = self.progress.counts["learned"]
             scored = self.progress.score(batch.labels, answers, batch.weights)
+            self.progress.cohorts.take(batch, scored)
             answers = self.decisions.take(batch, answers, self.progress)
             if len(self.challengers):
                 self.challengers.take(batch, scored, self.progress)
@@ -482,19 +487,4 @@ class Engine:
 
     def report(self) -> dict[str, Any]:
         """Return counts and scores, and what could not be kept."""
-        late = {} if self.late is None else {"waiting": self.late.waiting.report()}
-        rejects = self.rejects
-        bad = {
-            "rejected": dict(rejects.counts),
-            "bad_fields": dict(rejects.bad_fields),
-            "deletes": rejects.deletes,
-            "columns": self.census.report(),
-            "input": None if self.inputs is None else self.inputs.report(),
-        }
-        lost = None if self.lost is None else self.lost._asdict()
-        beside = {
-            "champion": self.challengers.champion,
-            "challengers": [one._asdict() for one in self.challengers.rivals()],
-            "dropped": dict(self.challengers.dropped),
-        }
-        return self.progress.report() | bad | late | beside | {"lost": lost}
+        return report_of(self)

@@ -337,6 +337,8 @@ class LateLabels:
         n = len(progress.classes) if learner.task == CLASSIFICATION else None
         then = _answers(guess.prediction, guess.sure, label, n)._replace(refused=refused)
         scored = progress.score([label], then, np.array([weight]))
+        if len(scored.rows):
+            progress.cohorts.take_one(guess.x, label, float(scored.errors[0]))
         if not refused:
             self._decisions.learn_late(guess.decided, label, progress)
         if len(self._challengers):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.cohorts import Cohorts
 from stream_llsvm.engine.drift import Drift, errors_of
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.number_scores import NumberScores, shares_of
@@ -51,6 +52,8 @@ class Progress:
         What watches the errors for drift, if anything.
     task
         Whether classes or numbers are learned.
+    slices
+        Fields by whose values answers are scored, too.
 
     """
 
@@ -59,6 +62,7 @@ class Progress:
         window: int,
         detector: base.DriftDetector | None,
         task: Task = CLASSIFICATION,
+        slices: Sequence[str] = (),
     ) -> None:
         self.task: Task = task
         self.scores: ClassScores | NumberScores
@@ -66,6 +70,7 @@ class Progress:
             self.scores, self._levels = ClassScores(window), 1
         else:
             self.scores, self._levels = NumberScores(window), LEVELS
+        self.cohorts = Cohorts(slices, classes=task == CLASSIFICATION)
         self.drift = None if detector is None else Drift(detector, self._levels)
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(
@@ -213,6 +218,7 @@ class Progress:
             **self.counts,
             "task": self.task,
             "scores": self.scores.report(),
+            "slices": self.cohorts.report(),
             "classes": list(self.classes.labels),
             **self._of_classes(),
         }
@@ -242,6 +248,7 @@ class Progress:
         """Return what a checkpoint keeps."""
         return {
             "scores": self.scores.payload(),
+            "cohorts": self.cohorts.payload(),
             "classes": self.classes.labels,
             "counts": dict(self.counts),
             "since": list(self.since),
@@ -276,6 +283,7 @@ class Progress:
         seen = payload.get("drift")  # an older version kept none
         if seen is not None:
             errors_of(part(payload, "drift", dict), self._levels)
+        self.cohorts.restore(part({"cohorts": {}, **payload}, "cohorts", dict))
         self._before = number({"seconds": 0.0, **payload}, "seconds", high=1e12)
         self.scores, self.classes, self.since = scores, classes, list(since)
         self.counts.update(counts)

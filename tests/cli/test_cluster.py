@@ -140,6 +140,7 @@ BY_KEY = ["--workers", 2, "--cluster", "local", "--key", "id", "--per-key", "--m
         (["--workers", 2, "--cluster", "moon"], 'cluster is "auto", "local", ray://host:10001'),
         (["--workers", 2, "--cluster", "ray://10.0.0.1:10001"], "RAY_AUTH_MODE=token"),
         (["--workers", 2, "--standby"], "a run that has a standby has one learner"),
+        (["--workers", 2, "--slices", "a"], "slices are scored by one learner"),
         (["--workers", 2, "--follow", "--cluster", "local"], "leave out --follow, or the workers"),
         (["--workers", 2, "--model", "LocalSVMClassifier"], "cannot be"),
         (["--slice", 100], "--slice: give --workers, too"),

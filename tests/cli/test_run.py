@@ -72,6 +72,20 @@ def test_labels_from_a_second_file(tmp_path: Path, data: Path) -> None:
     assert report["waiting"]["matched"] == 400
 
 
+def test_scores_by_the_values_of_fields(data: Path) -> None:
+    report = told(*arguments(data, "--slices", "a,nowhere"))
+    assert list(report["slices"]) == ["a", "nowhere"]
+    (missing,) = report["slices"]["nowhere"]
+    assert (missing["value"], missing["records"]) == ("(missing)", 399)
+    assert missing["accuracy"] == pytest.approx(report["scores"]["cumulative"]["accuracy"])
+    assert (
+        "accuracy, nowhere (missing) (399)" in run(*arguments(data, "--slices", "nowhere")).stdout
+    )
+    assert "slices are at most 5 fields; got 6" in refused(
+        *arguments(data, "--slices", "a,b,c,d,e,f")
+    )
+
+
 def test_a_run_without_records_says_so(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("a,y\n")

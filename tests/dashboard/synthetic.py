@@ -191,6 +191,7 @@ class Run:
             "by_class": self._by_class(point),
             "sureness": self._sureness() if scores else None,
             "input": self._input(),
+            "cohorts": [],
             "confusion": {
                 "classes": names,
                 "table": table,

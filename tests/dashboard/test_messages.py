@@ -37,7 +37,8 @@ POINT = {
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "estimated", "by_class", "sureness", "input", "alerts", "alerts_over", "alert_rules",
+    "estimated", "by_class", "sureness", "input", "cohorts", "alerts", "alerts_over",
+    "alert_rules",
     "labels", "keys", "rounds", "challengers", "events", "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}

@@ -11,10 +11,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.alerts.rules import BY_NAME
-from stream_llsvm.dashboard.messages import alerts_shown
+from stream_llsvm.dashboard.messages import alerts_shown, cohorts_shown
+from stream_llsvm.engine.cohorts import Cohort
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.replay import replaying
-from tests.dashboard.synthetic import Run
+from tests.dashboard.synthetic import HOSTILE, Run
 from tests.dashboard.test_page import fits, shown
 
 WELL = 190  # a look at which nothing is wrong but the drift, which is taken out below
@@ -317,4 +318,36 @@ def test_what_fires_is_told_since_when_and_with_which_value(browser: Browser) ->
         late = frame | {"id": 195, "time": run.time(90) + 86_401.0}
         shown(server, page, late | alerts_shown(silent | {"rejected": over}))
         expect(panel).not_to_be_visible()
+        assert not faults
+
+
+def test_slices_are_a_table_for_each_field(browser: Browser) -> None:
+    run = Run()
+    history, frame = calm(run, WELL)
+    values = {"DE": (900, 0.08, 0.05), "FR": (500, 0.62, 0.2), HOSTILE[0]: (3, 1.0, 1.0)}
+    cohorts = [Cohort(v, False, n, ever, late, 0.55) for v, (n, late, ever) in values.items()]
+    cohorts += [Cohort(None, False, 40, 0.1, None, 0.5), Cohort(None, True, 7, 0.2, 0.1, 0.5)]
+    many = [Cohort(f"device {i} {'x' * 40}", False, 100 - i, 0.1, 0.1, 0.5) for i in range(20)]
+    told = cohorts_shown({"country": cohorts, "device": many})
+    with (
+        replaying(history) as server,
+        opened(browser, f"{server.address}/#operate") as (page, faults),
+    ):
+        shown(server, page, frame)
+        expect(page.locator("#slices")).not_to_be_visible()
+        shown(server, page, frame | {"id": 191, "cohorts": told})
+        first, second = page.locator("#slice-tables table").all()
+        rows = first.locator("tbody tr")
+        expect(rows).to_have_count(5)
+        expect(rows.nth(0)).to_have_text(re.compile(r"^DE\s*900\s*62.1%\s*92.0%\s*95.0%\s*55.0%$"))
+        assert first.locator("td.moved").all_inner_texts() == ["38.0%"]  # three are too few
+        expect(rows.nth(3)).to_contain_text("(missing)")
+        expect(rows.nth(4)).to_contain_text("(the rest)")
+        expect(second.locator("tbody tr")).to_have_count(20)
+        for width in (1440, 375):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert fits(page)
+            photographed(page, f"slices-{width}")
+        page.emulate_media(color_scheme="dark")
+        photographed(page, "slices-dark")
         assert not faults

@@ -46,6 +46,7 @@ def engine(folder: Path, stack: ExitStack) -> Engine:
         LLSVMRegressor(n_anchors=4, n_neighbors=2)
         if (folder / NUMBERS).exists()
         else LLSVMClassifier(n_anchors=4, n_neighbors=2),
+        slices=["a"],
         sink=stack.enter_context(closing(FileSink(folder / "out.jsonl"))),
         dead_letters=stack.enter_context(closing(FileDeadLetters(folder / "dead.jsonl"))),
         labels=labels,

@@ -22,6 +22,7 @@ import { machinePanel } from "page/machine.js";
 import { clock } from "page/numbers.js";
 import { Points, rows } from "page/points.js";
 import { promisePanel } from "page/promise.js";
+import { slicesPanel } from "page/slices.js";
 import { speedPanel } from "page/speed.js";
 import { statusPanel } from "page/status.js";
 import { troublePanel } from "page/trouble.js";
@@ -110,7 +111,7 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [alertsPanel, incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, challengersPanel,
+  operate: [alertsPanel, incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, slicesPanel, challengersPanel,
     learnersPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
