@@ -28,7 +28,7 @@ def test_every_classifier_is_drawn() -> None:
 
 def test_every_picture_shown_is_there() -> None:
     shown = 0
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).is_file(), f"{page.name} shows {target}"
             shown += 1
@@ -39,6 +39,6 @@ def test_every_section_linked_in_the_results_is_there() -> None:
     results = (ROOT / "benchmarks" / "RESULTS.md").read_text(encoding="utf-8")
     titles = re.findall(r"^## (.+)$", results, re.MULTILINE)
     anchors = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         for anchor in re.findall(r"RESULTS\.md#([\w-]+)\)", page.read_text(encoding="utf-8")):
             assert anchor in anchors, f"{page.name} links RESULTS.md#{anchor}"

@@ -28,9 +28,9 @@ from urllib.request import urlopen
 from stream_llsvm.client import Client
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent))
 
-from payments import Payment, in_cents, payments  # noqa: E402
+from fraud.payments import Payment, in_cents, payments  # noqa: E402
 
 A_DAY = 2_000  # payments
 ONE_IN = 50  # the truth comes to light of so many

@@ -1,7 +1,7 @@
 """The story of examples/fraud, told step by step, with the page open beside it.
 
 ``STREAM_LLSVM_PICTURES=docs/pictures python -m pytest tests/examples/test_fraud.py`` draws the
-pictures of docs/operating.md anew.
+pictures of docs/examples/fraud.md anew.
 """
 
 from __future__ import annotations
@@ -226,8 +226,8 @@ def test_a_folder_that_is_used_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_operating_shows_the_pictures(name: str) -> None:
-    assert f"(pictures/{name})" in (ROOT / "docs" / "operating.md").read_text()
+def test_the_page_shows_the_pictures(name: str) -> None:
+    assert f"(../pictures/{name})" in (ROOT / "docs" / "examples" / "fraud.md").read_text()
     path = ROOT / "docs" / "pictures" / name
     assert path.stat().st_size < _LARGEST
     with Image.open(path) as shown:
