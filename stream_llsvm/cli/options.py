@@ -247,6 +247,7 @@ OF_ONE_LEARNER = {
     ("source", "max_wait"): "several learners wait for every partition, however long",
     **{("decision", name): "decisions are made by one learner" for name in KEYS},
     ("decision", "class_weight"): "classes are weighed by one learner",
+    ("engine", "slices"): "slices are scored by one learner",
     ("engine", "max_batch"): "several learners take a slice at once",
     ("input", "watch"): "the fields are watched by one learner",
     ("input", "reference"): "the fields are watched by one learner",

@@ -189,7 +189,6 @@ class Pipeline:
             return
         for there, what in (
             ("labels" in self.settings, "labels of their own stream are joined by one learner"),
-            (self._says("engine", "slices"), "slices are scored by one learner"),
             (bool(self.settings.get("challengers")), "challengers learn beside one learner"),
             (self._says("checkpoints", "standby"), "a run that has a standby has one learner"),
         ):

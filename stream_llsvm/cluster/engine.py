@@ -25,6 +25,7 @@ from stream_llsvm.connectors.base import DeadLetters, Described, Owned, Position
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
+from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.drift import detector_of
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.order import Order
@@ -160,6 +161,7 @@ class ClusterEngine:
         self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
         self.late, self.sink = None, sink  # labels that come later are not joined here
         self.challengers = Challengers(champion, window)  # there are none
+        self.decisions = Decisions()  # nor are there
         self.position: Position | None = None
         self.epoch, self.load = 0, Load()
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))

@@ -201,6 +201,7 @@ class Look:
     by_class: tuple[PerClass, ...] = ()
     input: Input | None = None
     cohorts: dict[str, list[Cohort]] = field(default_factory=dict)
+    decision: dict[str, Any] | None = None
     waited: float = 0.0
     unlabelled: float = 0.0
     checkpoint_interval: float = 0.0
@@ -235,6 +236,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "scores": scores.report(),
         "estimated": {} if classes is None else classes.estimate.means(),
         "input": _input(engine.inputs),
+        "decision": engine.decisions.in_force(),
         "cohorts": progress.cohorts.all(),
         "by_class": () if classes is None else tuple(classes.by_class()),
         "members": members,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -32,6 +33,7 @@ CLASSES = 40
 _LETTER = 500
 _EVENTS = 50
 _PARTITIONS = 200
+_LABELS = 20  # whose costs and weights are sent
 _QUANTILES = (50, 95, 99)
 _OTHERS = "(others)"
 _DIFFERENCE = ("difference", "low", "high", "microseconds")
@@ -148,6 +150,7 @@ def frame(
         "sureness": _sureness(seen.sureness),
         "input": input_shown(look.input),
         "cohorts": cohorts_shown(look.cohorts),
+        "decision": decision_shown(look.decision),
         "confusion": confusion(look.classes, seen),
         "lag": {
             f"{text(topic)}[{part}]": behind
@@ -237,6 +240,30 @@ def cohorts_shown(cohorts: Mapping[str, Sequence[Cohort]]) -> list[dict[str, Any
         }
         for field, told in cohorts.items()
     ]
+
+
+def decision_shown(said: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return what is decided by, of many labels some; None if answers stay what they are."""
+    if said is None:
+        return None
+    hold, weights, costs = said["hold"], said["class_weight"], said["costs"]
+    if hold is not None:
+        hold = {name: text(v) if name == "label" else v for name, v in hold.items()}
+    if costs is not None:
+        costs = {truth: _some(row) for truth, row in _some(costs).items()}
+    return {
+        "costs": costs,
+        "hold": hold,
+        "threshold": said["threshold"],
+        "coverage": said["coverage"],
+        "class_weight": _some(weights) if isinstance(weights, Mapping) else weights,
+    }
+
+
+def _some(by_label: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the first entries, their labels as they are sent."""
+    names = distinct(islice(by_label, _LABELS))
+    return dict(zip(names, by_label.values(), strict=False))
 
 
 def _fields(fields: Fields) -> dict[str, Any]:

@@ -112,6 +112,17 @@ class Decisions:
             "class_weight": None if self.weights is None else self.weights.table or "balanced",
         }  # fmt: skip
 
+    def in_force(self) -> dict[str, Any] | None:
+        """Return what is decided by, with the threshold and level of now; None if nothing."""
+        one = self.decision
+        if one is None and self.weights is None:
+            return None
+        now = {
+            "threshold": None if one is None else one.threshold,
+            "level": None if one is None else one.level,
+        }
+        return self._options() | now
+
     def payload(self) -> dict[str, Any] | None:
         """Return what a checkpoint keeps; nothing in it changes any more."""
         if self.decision is None and self.weights is None:

@@ -192,6 +192,7 @@ class Run:
             "sureness": self._sureness() if scores else None,
             "input": self._input(),
             "cohorts": [],
+            "decision": None,
             "confusion": {
                 "classes": names,
                 "table": table,

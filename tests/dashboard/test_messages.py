@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from river import base, dummy, naive_bayes
 
-from stream_llsvm import CommitteeClassifier, EngineError
+from stream_llsvm import CommitteeClassifier, Decision, EngineError
 from stream_llsvm.dashboard.look import Status
+from stream_llsvm.dashboard.messages import decision_shown
 from stream_llsvm.dashboard.model_copy import copy_of
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.class_scores import ClassScores
+from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.model import notices as compiling
 from tests.dashboard.live import Fed, Live, live, rows, stream, wait_for
@@ -37,7 +39,7 @@ POINT = {
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "estimated", "by_class", "sureness", "input", "cohorts", "alerts", "alerts_over",
+    "estimated", "by_class", "sureness", "input", "cohorts", "decision", "alerts", "alerts_over",
     "alert_rules",
     "labels", "keys", "rounds", "challengers", "events", "dead_letters", "fields", "model",
 }  # fmt: skip
@@ -371,7 +373,7 @@ def test_a_run_that_fails_says_of_what() -> None:
 
 
 def test_a_loop_that_does_not_turn_is_not_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stream_llsvm.dashboard.app.SILENT", 0.0)
+    monkeypatch.setattr("stream_llsvm.dashboard.health.SILENT", 0.0)
     with live(rows(50)) as run:
         wait_for(lambda: run.page.monitor.look is not None)
         answer = run.get("/healthz")
@@ -486,3 +488,14 @@ def test_there_is_something_to_show_before_the_first_batch_is_through() -> None:
             settled(run, 10)
     finally:
         slow.set()
+
+
+def test_of_a_decision_about_many_labels_some_are_told() -> None:
+    costs = {f"c{i}": {f"c{j}": 1.0 for j in range(30)} for i in range(30)}
+    decision = Decision(costs=costs, hold={"label": 7, "recall": 0.8})
+    told = decision_shown(Decisions(decision, {f"c{i}": 2.0 for i in range(30)}).in_force())
+    assert told is not None
+    assert [len(told["costs"]), len(told["costs"]["c0"]), len(told["class_weight"])] == [20] * 3
+    assert told["hold"] == {"label": "7", "recall": 0.8}
+    assert (told["threshold"], told["coverage"]) == (0.5, None)
+    assert decision_shown(Decisions().in_force()) is None

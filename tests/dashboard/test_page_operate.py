@@ -11,8 +11,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.alerts.rules import BY_NAME
-from stream_llsvm.dashboard.messages import alerts_shown, cohorts_shown
+from stream_llsvm.dashboard.messages import alerts_shown, cohorts_shown, decision_shown
 from stream_llsvm.engine.cohorts import Cohort
+from stream_llsvm.engine.decisions import Decisions
+from stream_llsvm.learners.decision import Decision
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.replay import replaying
 from tests.dashboard.synthetic import HOSTILE, Run
@@ -350,4 +352,74 @@ def test_slices_are_a_table_for_each_field(browser: Browser) -> None:
             photographed(page, f"slices-{width}")
         page.emulate_media(color_scheme="dark")
         photographed(page, "slices-dark")
+        assert not faults
+
+
+def decided(**said: Any) -> dict[str, Any] | None:
+    weights = said.pop("class_weight", None)
+    decision = Decision(**said) if said else None
+    return decision_shown(Decisions(decision, weights).in_force())
+
+
+def test_decisions_are_told_with_what_was_promised_and_what_is_reached(browser: Browser) -> None:
+    run = Run(["ham", "spam"])
+    history, frame = calm(run, WELL)
+    reached = {"coverage": 0.93, "set_size": 1.2345, "held": 0.84, "cost": 0.517}
+    for scores in frame["scores"].values():
+        scores.update(reached)
+    for name, value in reached.items():
+        history["points"][name] = [value] * WELL
+    frame["point"] |= reached
+    with (
+        replaying(history) as server,
+        opened(browser, f"{server.address}/#operate") as (page, faults),
+    ):
+        panel, facts = page.locator("#decisions"), page.locator("#decision-facts > div")
+        shown(server, page, frame)
+        expect(panel).not_to_be_visible()
+        expect(page.locator("#h-theme-model")).not_to_be_visible()
+        expect(page.locator("#h-theme-machine")).to_be_visible()
+        both = decided(hold={"label": "spam", "precision": 0.9}, coverage=0.9)
+        shown(server, page, frame | {"id": 191, "decision": both})
+        expect(page.locator("#h-theme-model")).to_be_visible()
+        expect(page.locator("#decided-by")).to_have_text(
+            "In force: spam is decided from a probability on that holds a precision of 90.0%; a "
+            "set of labels holds the truth in 90.0% of records."
+        )
+        told = dict(zip(facts.locator("dt").all_inner_texts(), facts.all(), strict=True))
+        assert list(told) == [
+            "Promised precision", "Reached precision", "Threshold", "Promised coverage",
+            "Reached coverage", "Labels in a set", "Classes",
+        ]  # fmt: skip
+        expect(told["Reached precision"].locator(".big")).to_have_text("84.0%")
+        expect(told["Reached precision"]).to_have_class("warn")
+        expect(told["Reached coverage"].locator(".big")).to_have_text("93.0%")
+        expect(told["Reached coverage"]).not_to_have_class("warn")
+        expect(told["Labels in a set"].locator(".big")).to_have_text("1.23")
+        expect(told["Threshold"].locator(".big")).to_have_text("50.0%")
+        expect(page.locator("#decision-chart canvas")).to_be_visible()
+        expect(panel.locator(".legend .entry")).to_have_count(4)
+        expect(page.locator("#costs")).not_to_be_visible()
+        for width in (1440, 375):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert fits(page)
+            photographed(page, f"decisions-{width}")
+        page.emulate_media(color_scheme="dark")
+        photographed(page, "decisions-dark")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1440, "height": 900})
+        costs = decided(costs={"spam": {"ham": 100}, "ham": {"spam": 5}}, class_weight={"spam": 3})
+        shown(server, page, frame | {"id": 192, "decision": costs})
+        expect(page.locator("#decided-by")).to_have_text(
+            "In force: the label whose expected cost is least is decided; records count by their "
+            "class when they are learned: spam 3."
+        )
+        expect(facts.locator(".big")).to_have_text(["0.517"])
+        expect(page.locator("#costs tbody tr").nth(0)).to_have_text(re.compile(r"spam\s*100\s*$"))
+        expect(panel.locator(".legend .entry")).to_have_count(1)
+        photographed(page, "decisions-costs")
+        balanced = decided(class_weight="balanced")
+        shown(server, page, frame | {"id": 193, "decision": balanced})
+        expect(page.locator("#decision-chart")).not_to_be_visible()
+        expect(page.locator("#decided-by")).to_contain_text("all classes count the same")
         assert not faults

@@ -144,3 +144,21 @@ def test_without_a_decision_nothing_is_different() -> None:
     report = Engine(source(rows(100)), LLSVMClassifier(n_anchors=4), sink=sink).run()
     assert all(result.decided is None for result in sink.results)
     assert not {"cost", "coverage", "set_size", "held"} & set(report["scores"]["windowed"])
+
+
+def test_what_is_in_force_is_told_with_the_threshold_of_now() -> None:
+    engine = Engine(source(rows(600)), model(), decision=decision(), class_weight={1: 2.0})
+    before = engine.decisions.in_force()
+    engine.run()
+    now = engine.decisions.in_force()
+    assert before is not None
+    assert now is not None
+    assert {k: v for k, v in now.items() if before[k] == v} == {
+        "costs": {"0": {"2": 4.0}, "2": {"0": 30.0}}, "hold": {"label": 1, "recall": 0.8},
+        "coverage": 0.9, "class_weight": {"1": 2.0},
+    }  # fmt: skip
+    assert (now["threshold"], now["level"]) == (
+        engine.decisions.decision.threshold,  # type: ignore[union-attr]
+        engine.decisions.decision.level,  # type: ignore[union-attr]
+    )
+    assert Engine(source(rows(1)), model()).decisions.in_force() is None

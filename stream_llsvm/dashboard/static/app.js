@@ -7,6 +7,7 @@ import { challengersPanel } from "page/challengers.js";
 import { comparedPanel } from "page/compared.js";
 import { confusionPanel } from "page/confusion.js";
 import { byId, mark, say, segments } from "page/dom.js";
+import { decisionsPanel } from "page/decisions.js";
 import { Events } from "page/events.js";
 import { follow } from "page/feed.js";
 import { fieldsPanel } from "page/fields.js";
@@ -111,7 +112,8 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [alertsPanel, incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, slicesPanel, challengersPanel,
+  operate: [alertsPanel, incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, slicesPanel, decisionsPanel,
+    challengersPanel,
     learnersPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));

@@ -43,7 +43,8 @@ export function challengersPanel(page) {
 
   return () => {
     const told = page.frame?.challengers;
-    for (const id of ["challengers", "h-theme-model"]) shown(byId(id), Boolean(told));
+    shown(byId("challengers"), Boolean(told));
+    shown(byId("h-theme-model"), Boolean(told || page.frame?.decision));
     if (!told) return;
     const lead = page.frame.score_list.find(({ chart }) => chart === "view");
     const of = (scores, view) => score(lead, scores?.[view]?.[lead.name]);
