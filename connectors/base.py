@@ -153,6 +153,10 @@ class SourceError(Exception):
     """A source cannot go on; the text says why, and what to do, in one line."""
 
 
+class AwayError(SourceError):
+    """A source does not answer just now: who has time asks it again."""
+
+
 class SinkError(Exception):
     """Something could not be written; the text says what and why, in one line."""
 

@@ -22,6 +22,10 @@ class KafkaTroubleError(Exception):
     """No connection; the text says why in one line, without secrets."""
 
 
+class KafkaAwayError(KafkaTroubleError):
+    """No broker was there in time; one may be later."""
+
+
 def need_kafka() -> None:
     """Raise ImportError with what to install, unless kafka-python 3 is there."""
     try:
@@ -142,7 +146,7 @@ class Settings:
                 raise KafkaTroubleError(f"Kafka: {text}")
             if time.monotonic() + pause > deadline:
                 waited = f"gave up after {self.connect_timeout:.0f} s"
-                raise KafkaTroubleError(f"Kafka: {text}; {waited}")
+                raise KafkaAwayError(f"Kafka: {text}; {waited}")
             if text != told:
                 log.warning("waiting for Kafka: %s", text)
                 told = text

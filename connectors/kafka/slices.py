@@ -9,7 +9,7 @@ from math import inf
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from stream_llsvm.connectors.base import Batch, Position, SourceError
+from stream_llsvm.connectors.base import AwayError, Batch, Position, SourceError
 from stream_llsvm.connectors.kafka.borders import Borders, Offsets
 from stream_llsvm.connectors.kafka.buffer import TimeBuffer, pieces_of
 from stream_llsvm.connectors.kafka.fast_read import stop_at
@@ -106,9 +106,11 @@ class SliceSource(KafkaSource):
             try:
                 return question(self._consumer, self._topics.partitions())
             except KafkaError as error:
-                if not error.retriable or monotonic() > deadline:
-                    why = f"no broker says what there is ({self._settings.scrub(error)})"
+                why = f"no broker says what there is ({self._settings.scrub(error)})"
+                if not error.retriable:
                     raise SourceError(f"{self.name}: {why}") from None
+                if monotonic() > deadline:
+                    raise AwayError(f"{self.name}: {why}") from None
                 sleep(_AGAIN)
 
     def portions(self, begins: Offsets, ends: Offsets) -> Iterator[Portion]:

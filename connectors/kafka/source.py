@@ -13,13 +13,14 @@ from math import ceil
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from stream_llsvm.connectors.base import Batch, Position, SourceError
+from stream_llsvm.connectors.base import AwayError, Batch, Position, SourceError
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.description import described
 from stream_llsvm.connectors.field_times import FieldTimes
 from stream_llsvm.connectors.formats import message_codec
 from stream_llsvm.connectors.kafka.buffer import FetchBuffer, TimeBuffer
 from stream_llsvm.connectors.kafka.client import (
+    KafkaAwayError,
     KafkaTroubleError,
     Settings,
     wait_for_topics,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("stream_llsvm.kafka")
 
+_AWAY = "no broker answers; trying again"
 _AT_ONCE = 20_000  # messages of what was fetched already
 
 
@@ -243,7 +245,7 @@ class KafkaSource:
             ends = consumer.end_offsets(list(at), timeout_ms=2000)
             self.trouble = ""
         except (KafkaError, AttributeError):
-            self.trouble = "no broker answers; trying again"
+            self.trouble = _AWAY
             ends = {one: consumer.highwater(one) for one in at}
         return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
 
@@ -282,7 +284,10 @@ class KafkaSource:
 
     def ends(self) -> Position:
         """Return where all partitions end now, asked from the brokers."""
-        return self._slices.ends()
+        self.trouble = _AWAY  # unless one does
+        found = self._slices.ends()
+        self.trouble = ""
+        return found
 
     def cut(self, begin: Position, ends: Position, size: int, count: int) -> list[Position]:
         """Return the borders of slices: the same stretch of time of all partitions, see `Sliced`.
@@ -355,7 +360,8 @@ class KafkaSource:
             cluster = metadata_of(consumer)
             trouble = wait_for_topics(cluster, self._topics.names, deadline)
         except KafkaTroubleError as error:
-            raise SourceError(str(error)) from None
+            kind = AwayError if isinstance(error, KafkaAwayError) else SourceError
+            raise kind(str(error)) from None
         if trouble is not None:
             consumer.close(autocommit=False, timeout_ms=0)
             raise SourceError(f"Kafka at {self._settings.servers[0]}: {trouble.text}")

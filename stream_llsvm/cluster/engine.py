@@ -21,7 +21,7 @@ from stream_llsvm.cluster.outbox import write as write_results
 from stream_llsvm.cluster.plan import Load, Plan, slices
 from stream_llsvm.cluster.rounds import Done, Setup, Worker, in_order, refusal, sliced
 from stream_llsvm.cluster.shards import Files, remove_unneeded, whole
-from stream_llsvm.connectors.base import DeadLetters, Described, Owned, Position, Sink, Sliced
+from stream_llsvm.connectors.base import AwayError, DeadLetters, Described, Owned, Position, Sink, Sliced
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
@@ -247,14 +247,18 @@ class ClusterEngine:
 
     def _run(self, max_records: int | None) -> None:
         begin = self.progress.counts["records"]
-        if self.position is None:
-            self.position = self.source.start()
+        start = self.source.start()  # which connects, also to be asked how far behind it is
+        self.position = start if self.position is None else self.position
         while not self._stop.is_set():
             came = self.progress.counts["records"]
             if max_records is not None and came - begin >= max_records:
                 break
             left = None if max_records is None else begin + max_records - came
-            if not self._round(left):
+            try:
+                learned = self._round(left)
+            except AwayError:  # nothing of the round was taken over; the watchers tell of it
+                learned = False
+            if not learned:
                 if not self.source.endless:
                     break
                 self._stop.wait(_PAUSE)
