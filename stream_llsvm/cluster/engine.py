@@ -15,13 +15,29 @@ from stream_llsvm.cluster.auditor import Auditor
 from stream_llsvm.cluster.checks import check_model, check_watchers, check_workers, shared_only
 from stream_llsvm.cluster.coordinator import Coordinator, Outcome
 from stream_llsvm.cluster.host import Host, InlineHost
-from stream_llsvm.cluster.manifest import COUNTS, Named, begin_round, continued, end_rounds, write
+from stream_llsvm.cluster.manifest import (
+    COUNTS,
+    Named,
+    begin_round,
+    continued,
+    end_rounds,
+    needed_for_good,
+    write,
+)
 from stream_llsvm.cluster.outbox import encode_of
 from stream_llsvm.cluster.outbox import write as write_results
 from stream_llsvm.cluster.plan import Load, Plan, slices
 from stream_llsvm.cluster.rounds import Done, Setup, Worker, in_order, refusal, sliced
 from stream_llsvm.cluster.shards import Files, remove_unneeded, whole
-from stream_llsvm.connectors.base import AwayError, DeadLetters, Described, Owned, Position, Sink, Sliced
+from stream_llsvm.connectors.base import (
+    AwayError,
+    DeadLetters,
+    Described,
+    Owned,
+    Position,
+    Sink,
+    Sliced,
+)
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers
 from stream_llsvm.engine.checkpoints import Checkpoints, Lost, Made
@@ -357,7 +373,7 @@ class ClusterEngine:
         self._needed.append(newest)
         if len(self._needed) > kept.keep:
             del self._needed[: -kept.keep]
-            needed = set[str]().union(*(one.files for one in self._needed))
+            needed = needed_for_good(kept).union(*(one.files for one in self._needed))
             remove_unneeded(kept.folder, needed, self._needed[0].epoch)
 
     def flush(self) -> None:

@@ -16,20 +16,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from stream_llsvm.cluster.plan import Load
-from stream_llsvm.cluster.shards import Files, first_file, sent_payload
+from stream_llsvm.cluster.shards import Files, first_file, next_epoch, sent_payload
 from stream_llsvm.engine.checkpoints import Checkpoints, Made
+from stream_llsvm.engine.key_shards import SHARDED, names_of
 from stream_llsvm.engine.resume import Contents, EngineError, contents_of, newest, take_back, tell
 from stream_llsvm.engine.save import once_only, written
 from stream_llsvm.engine.validation import MOST, count, counter, part, require
 from stream_llsvm.learners.keyed import KeyedClassifier
-from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.model.file import ModelFileError, read
 
 if TYPE_CHECKING:
     from stream_llsvm.cluster.engine import ClusterEngine
     from stream_llsvm.engine.engine import Engine
 
 _BEGUN = "rounds-begun"
-_SHARDED = "KeyedShards"
 #: What is counted of rounds, over all processes of a run.
 COUNTS = ("rounds", "repeated", "restarts")
 
@@ -107,19 +107,15 @@ def saved(engine: ClusterEngine) -> dict[str, Any]:
 
 
 def _kept(model: Any) -> dict[str, Any]:
-    """Return the part of a manifest that is the model.
-
-    One for each key lies in other files: it is put so that an engine, which knows nothing of them,
-    does not take it for one without keys.
-    """
+    """Return the part of a manifest that is the model; what it knows of keys is in other files."""
     payload = sent_payload(model)
-    return {"class": _SHARDED, "model": payload} if isinstance(model, KeyedClassifier) else payload
+    return {"class": SHARDED, "model": payload} if isinstance(model, KeyedClassifier) else payload
 
 
 def manifest_of(payload: Mapping[str, Any]) -> Manifest:
     """Return what a file's payload holds; ModelFileError if it is none, or does not fit."""
     model = payload.get("model")
-    if isinstance(model, dict) and model.get("class") == _SHARDED:
+    if isinstance(model, dict) and model.get("class") == SHARDED:
         payload = {**payload, "model": part(model, "model", dict)}
     run = contents_of(payload)
     if "cluster" not in payload:  # of a single engine
@@ -142,7 +138,7 @@ def manifest_of(payload: Mapping[str, Any]) -> Manifest:
 def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     """Let the engine continue from the newest manifest that holds, if there is one."""
     as_engine = cast("Engine", engine)
-    found = newest(as_engine, checkpoints, manifest_of, lambda manifest: manifest.run)
+    found = newest(as_engine, checkpoints, manifest_of, lambda manifest: manifest.run, shards=False)
     if found is None:
         try:
             _begin_keys(engine, checkpoints)
@@ -185,6 +181,18 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     tell(as_engine, run, f"from manifest {found.number}, {records:,} records")
 
 
+def needed_for_good(checkpoints: Checkpoints) -> set[str]:
+    """Return the files of keys that manifests need which were given a name, and so are kept."""
+    needed = set[str]()
+    for number in checkpoints.names().values():
+        with contextlib.suppress(ModelFileError, OSError):
+            payload = read(checkpoints.path(number))
+            model = payload.get("model")
+            if isinstance(model, dict) and model.get("class") == SHARDED:
+                needed.update(names_of(payload))
+    return needed
+
+
 def begin_round(folder: Path, epoch: int) -> None:
     """Note that a round begins, so that it is known later whether one was repeated.
 
@@ -210,7 +218,8 @@ def end_rounds(folder: Path) -> None:
 def _begin_keys(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     """Let a model that knows keys already have them in a file."""
     if isinstance(engine.model, KeyedClassifier) and not engine.files.names:
-        engine.files = first_file(engine.model, checkpoints.folder)
+        engine.epoch = max(engine.epoch, next_epoch(checkpoints.folder))
+        engine.files = first_file(engine.model, checkpoints.folder, engine.epoch)
 
 
 def _check_same(engine: ClusterEngine, run: Contents, checkpoints: Checkpoints) -> None:

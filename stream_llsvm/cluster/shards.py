@@ -9,24 +9,18 @@ written and in no manifest is written again, and is the same.
 from __future__ import annotations
 
 import copy
-import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from stream_llsvm.engine.validation import require
+from stream_llsvm.engine.key_shards import NAME, Rows, order_of, read_rows, rows_payload
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.pipeline import payload_of
-from stream_llsvm.model.bank_merge import Order, machines_of, reordered, shared
-from stream_llsvm.model.file import read, write
-from stream_llsvm.model.key_rows import merged_rows
-from stream_llsvm.records.keys import Key, packed_keys
+from stream_llsvm.model.bank_merge import Order, reordered, shared
+from stream_llsvm.model.file import write
+from stream_llsvm.records.keys import Key
 
-_NAME = re.compile(r"shard-(\d{1,5})of(\d{1,5})-(\d{10})\.delta")
 #: So many files may have to be read; then all rows are written again.
 _MOST_FILES = 100
 
@@ -50,6 +44,10 @@ class Shard(NamedTuple):
     rank: int
     of: int
     whole: bool = False
+
+    def has(self, key: Key) -> bool:
+        """Whether a key is the learner's."""
+        return shard_of(key, self.of) == self.rank
 
 
 class Written(NamedTuple):
@@ -97,21 +95,6 @@ def shard_of(key: Key, of: int) -> int:
     return zlib.crc32(key) % of
 
 
-def order_of(model: KeyedClassifier) -> Order:
-    """Return in which order a model's rows of keys are."""
-    bank = model._bank
-    features, labels = model.model._features.saved, model.model._labels.labels
-    return Order(tuple(features[: bank.features]), tuple(labels[: bank.classes]))
-
-
-class Rows(NamedTuple):
-    """What is known of some keys, in the order of some features and classes."""
-
-    keys: list[Key]
-    matrix: NDArray[np.float32]
-    facts: NDArray[np.int64]
-
-
 class ShardKeeper:
     """Brings a learner's keys into the model of a round, and keeps what it has learned of them."""
 
@@ -125,7 +108,7 @@ class ShardKeeper:
         if known is not None and known[0] == (epoch, shard.rank, shard.of):
             rows = known[1]._replace(matrix=reordered(known[1].matrix, known[2], order))
         else:
-            rows = read_rows(shard, order)
+            rows = read_rows(Path(shard.folder), shard.files, order, shard.has)
         model._bank.hold(*rows)
 
     def keep(self, model: KeyedClassifier, shard: Shard, epoch: int, since: int) -> Written:
@@ -148,64 +131,6 @@ class ShardKeeper:
         return Written(name, len(keys), n)
 
 
-def rows_payload(name: str, rows: Rows, order: Order) -> dict[str, Any]:
-    """Return what a file of rows holds."""
-    return {
-        "name": name,
-        "features": order.features,
-        "labels": order.labels,
-        "rows": {
-            "places": np.arange(len(rows.keys)),
-            "keys": packed_keys(rows.keys),
-            "matrix": rows.matrix,
-            "facts": rows.facts,
-        },
-    }
-
-
-def read_rows(shard: Shard, order: Order) -> Rows:
-    """Return the rows of a learner's keys, from all files; of a key the newest one.
-
-    Raises ModelFileError or OSError if they cannot be read.
-    """
-    places: dict[Key, int] = {}
-    parts: list[Rows] = []
-    for name in shard.files:
-        require(_NAME.fullmatch(name) is not None, "files of keys")
-        parts.append(_read(Path(shard.folder) / name, name, shard, order))
-    for part in parts:
-        for key in part.keys:
-            places.setdefault(key, len(places))
-    width = len(order.features) + 1
-    matrix = np.zeros((len(places), machines_of(order), 2, width), dtype=np.float32)
-    facts = np.zeros(len(places), dtype=np.int64)
-    for part in parts:
-        at = np.fromiter(map(places.__getitem__, part.keys), np.int64, len(part.keys))
-        matrix[at], facts[at] = part.matrix, part.facts
-    return Rows(list(places), matrix, facts)
-
-
-def _read(path: Path, name: str, shard: Shard, order: Order) -> Rows:
-    """Return a file's rows of the learner's keys."""
-    found: dict[str, Any] = read(path)
-    rows = found.get("rows")
-    require(found.get("name") == name and isinstance(rows, dict), f"file {name}")
-    assert isinstance(rows, dict)
-    own = Order(found.get("features", ()), found.get("labels", ()))
-    require(type(own.features) is tuple and type(own.labels) is tuple, f"file {name}")
-    require(set(own.labels) <= set(order.labels), f"file {name}")
-    n = len(rows["places"])
-    try:
-        kept, matrix, facts = merged_rows([rows], n, (machines_of(own), 2, len(own.features) + 1))
-    except (ValueError, LookupError, TypeError, AttributeError):
-        require(False, f"file {name}")
-        raise
-    keys = [key for key in kept if key is not None]
-    require(len(keys) == n, f"file {name}")
-    mine = [i for i, key in enumerate(keys) if shard_of(key, shard.of) == shard.rank]
-    return Rows([keys[i] for i in mine], reordered(matrix[mine], own, order), facts[mine])
-
-
 def sent_payload(model: Any) -> dict[str, Any]:
     """Return a model's payload; of a model for each key one that knows no key."""
     payload = payload_of(model, rows=False)
@@ -214,7 +139,13 @@ def sent_payload(model: Any) -> dict[str, Any]:
     return payload
 
 
-def first_file(model: KeyedClassifier, folder: Path) -> Files:
+def next_epoch(folder: Path) -> int:
+    """Return a number of rounds that none of the files here has: they belong to other manifests."""
+    found = (NAME.fullmatch(path.name) for path in folder.iterdir())
+    return 1 + max((int(match[3]) for match in found if match), default=-1)
+
+
+def first_file(model: KeyedClassifier, folder: Path, epoch: int) -> Files:
     """Write all keys that a model knows; no file if it knows none."""
     bank = model._bank
     rows = bank.rows()
@@ -222,7 +153,7 @@ def first_file(model: KeyedClassifier, folder: Path) -> Files:
     if not known:
         return Files()
     keys: list[Any] = [rows.keys[i] for i in known]
-    name = f"shard-0of1-{0:010}.delta"
+    name = f"shard-0of1-{epoch:010}.delta"
     some = Rows(keys, rows.matrix[known], rows.facts[known])
     write(folder / name, rows_payload(name, some, order_of(model)))
     bank.hold([], bank.matrix[:0], bank.facts[:0])
@@ -249,7 +180,7 @@ def merged(base: KeyedClassifier, models: Sequence[KeyedClassifier], inner: Any)
 def remove_unneeded(folder: Path, needed: set[str], epoch: int) -> None:
     """Remove the files of so many first rounds that nobody needs."""
     for path in folder.iterdir():
-        match = _NAME.fullmatch(path.name)
+        match = NAME.fullmatch(path.name)
         if match and path.name not in needed and int(match[3]) <= epoch:
             path.unlink(missing_ok=True)
 
@@ -257,6 +188,5 @@ def remove_unneeded(folder: Path, needed: set[str], epoch: int) -> None:
 def whole(model: KeyedClassifier, folder: Path, files: Files) -> KeyedClassifier:
     """Return a model that knows no key as one that knows all that files hold."""
     new = copy.deepcopy(model)
-    shard = Shard(str(folder), files.names, 0, 1)
-    new._bank.hold(*read_rows(shard, order_of(new)))
+    new._bank.hold(*read_rows(folder, files.names, order_of(new)))
     return new

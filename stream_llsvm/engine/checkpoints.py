@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from stream_llsvm.connectors.ownership import InUseError, Ownership, lock_file
 from stream_llsvm.engine.key_parts import Part, remove_unneeded, with_parts
+from stream_llsvm.engine.key_shards import with_shards
 from stream_llsvm.engine.lease import Lease, TermOverError, newest_term
 from stream_llsvm.model.file import ModelFileError, read, write
 
@@ -36,8 +37,10 @@ def names_in(folder: Path) -> dict[str, int]:
     return found
 
 
-def read_checkpoint(path: Path) -> dict[str, Any]:
+def read_checkpoint(path: Path, *, shards: bool = True) -> dict[str, Any]:
     """Return what a file holds, with the rows of keys that lie in files beside it.
+
+    Without ``shards`` those that several learners have written are left where they are.
 
     Raises
     ------
@@ -45,7 +48,8 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         If it, or one of these, cannot be read.
 
     """
-    return with_parts(read(path), path.parent)
+    payload = with_parts(read(path), path.parent)
+    return with_shards(payload, path.parent) if shards else payload
 
 
 class CheckpointError(Exception):
@@ -190,10 +194,13 @@ class Checkpoints:
         named = "".join(f", {name} ({n})" for name, n in names.items())
         raise CheckpointError(f"there is no checkpoint {which} in {self.folder}: {there}{named}")
 
-    def newest_first(self, made_of: Callable[[dict[str, Any]], Any] = dict) -> Iterator[Found]:
+    def newest_first(
+        self, made_of: Callable[[dict[str, Any]], Any] = dict, *, shards: bool = True
+    ) -> Iterator[Found]:
         """Yield the checkpoints that can be read; what cannot is named in those that follow.
 
-        ``made_of`` makes of a payload what is wanted, or raises ModelFileError if it cannot.
+        ``made_of`` makes of a payload what is wanted, or raises ModelFileError if it cannot; for
+        ``shards`` see `read_checkpoint`.
 
         Raises CheckpointError if there are some and none can be read: to begin anew would be to
         forget what they hold.
@@ -202,7 +209,7 @@ class Checkpoints:
         readable = False
         for number in reversed(self._numbers()):
             try:
-                contents = made_of(read_checkpoint(self.path(number)))
+                contents = made_of(read_checkpoint(self.path(number), shards=shards))
             except (ModelFileError, OSError) as error:
                 path = str(self.path(number))
                 skipped.append(f"{path}: {str(error).removeprefix(f'{path}: ')}")

@@ -329,6 +329,8 @@ def newest(
     checkpoints: Checkpoints,
     made_of: Callable[[Mapping[str, Any]], Any],
     run_of: Callable[[Any], Contents],
+    *,
+    shards: bool = True,
 ) -> Found | None:
     """Return the newest checkpoint that can be read and whose predictions were committed.
 
@@ -342,13 +344,15 @@ def newest(
         Makes what one holds of its payload.
     run_of
         Returns the part of that which every checkpoint holds.
+    shards
+        See `read_checkpoint`.
 
     """
     sink = transactional(engine.sink)
     if sink is None:
-        return next(checkpoints.newest_first(made_of), None)
+        return next(checkpoints.newest_first(made_of, shards=shards), None)
     committed = sink.committed_offsets()
-    for found in checkpoints.newest_first(made_of):
+    for found in checkpoints.newest_first(made_of, shards=shards):
         run = run_of(found.contents)
         if (run.position or {}) == committed:
             return found

@@ -7,12 +7,14 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.support import csv_file, lines, newest, refused, started, told, wait_for
+from stream_llsvm import load_model
+from tests.cli.support import csv_file, lines, newest, refused, run, started, told, wait_for
 from tests.cli.test_signals import ended
 from tests.cluster.processes import descendants, kill
 
@@ -71,6 +73,46 @@ def test_one_learner_goes_on_where_several_stopped_and_they_where_it_did(tmp_pat
     assert told(*arguments(data, to, *kept, "--max-records", 500, workers=1))["learned"] == 3_500
     assert told(*arguments(data, to, *kept))["learned"] == 6_000
     assert places(to) == list(range(2, 6_002))
+
+
+@pytest.mark.parametrize("between", [1, None, "auto"])
+def test_keys_come_along_when_the_workers_change(tmp_path: Path, between: Any) -> None:
+    """Each key's records are learned once, by several, by one, and by several again."""
+    data, to, folder = csv_file(tmp_path / "a.csv", 6_000), tmp_path / "o", tmp_path / "kept"
+    text = data.read_text().splitlines()
+    data.write_text(
+        "".join(f"{line},{'key' if i == 0 else i % 7}\n" for i, line in enumerate(text))
+    )
+    command = ["run", "--from", data, "--label", "y", "--ignore", "id", "--model", "sapl",
+           "--key", "key", "--per-key", "--to", to, "--checkpoints", folder]  # fmt: skip
+    several, saved = ["--workers", 2, "--slice", 500, "--cluster", "local"], tmp_path / "m"
+    told(*command, *several, "--max-records", 3_000)
+    one = [] if between is None else ["--workers", between, "--cluster", "local", "--slice", 500]
+    told(*command, *one, "--max-records", 500)
+    report = told(*command, *several, "--save", saved)
+    assert report["records"] == report["learned"] == 6_000
+    assert report["cluster"]["keys"] == 7
+    assert places(to) == list(range(2, 6_002))
+    model = load_model(saved)
+    counts = Counter(i % 7 for i in range(1, 6_001))
+    assert {key: model.records_of(key) for key in range(7)} == counts
+
+
+def test_what_several_know_of_keys_can_be_looked_at_and_gone_back_to(tmp_path: Path) -> None:
+    data, folder = csv_file(tmp_path / "a.csv", 3_000), tmp_path / "kept"
+    columns = ["--label", "y", "--model", "sapl", "--key", "id", "--per-key"]
+    told("run", "--from", data, *columns, "--workers", 2, "--slice", 500, "--cluster", "local",
+         "--checkpoints", folder)  # fmt: skip
+    assert "3,000, by 'id'" in run("inspect", folder).stdout
+    predicted = run("predict", folder, data, "--label", "y", "--to", tmp_path / "o")
+    assert "3,000 predicted, 0 rejected" in predicted.stdout + predicted.stderr
+    number = newest(folder)["cluster"]["epoch"]
+    back = max(int(path.name[11:21]) for path in folder.glob("checkpoint-*")) - 1
+    gone_back = run("rollback", "--checkpoints", folder, "--to", back, "--replay")
+    assert gone_back.exit_code == 0, gone_back.output
+    assert newest(folder)["cluster"]["epoch"] < number
+    report = told("run", "--from", data, *columns, "--checkpoints", folder)
+    assert report["learned"] == 3_000
 
 
 def test_what_was_written_and_is_in_no_manifest_is_taken_back(tmp_path: Path) -> None:

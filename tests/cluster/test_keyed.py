@@ -16,9 +16,12 @@ from stream_llsvm.cluster import ClusterEngine
 from stream_llsvm.cluster.rounds import Setup
 from stream_llsvm.cluster.shards import shard_of
 from stream_llsvm.connectors.list_source import ListSource
-from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+from stream_llsvm.engine.checkpoints import Checkpoints, read_checkpoint
 from stream_llsvm.engine.resume import EngineError
+from stream_llsvm.engine.rollback import roll_back
 from stream_llsvm.engine.snapshots import Publisher
+from stream_llsvm.learners.load import from_payload
+from stream_llsvm.model.file import read, write
 from tests.cluster.streams import FaultyHost, records, seen_of
 
 N, KEYS = 9_300, 150
@@ -208,16 +211,73 @@ def test_manifests_may_be_written_seldom(tmp_path: Path) -> None:
     assert {key: again.model.records_of(key) for key in OFTEN} == OFTEN
 
 
-def test_a_cluster_goes_on_from_an_engine_and_not_the_other_way(tmp_path: Path) -> None:
+def test_engines_and_clusters_go_on_from_each_other(tmp_path: Path) -> None:
     alone = Engine(source_of(), model(), checkpoints=Checkpoints(tmp_path))
-    alone.run(3_000)
+    alone.run(1_000)
+    engine_of(tmp_path).run(3_000)
+    alone = Engine(source_of(), model(), checkpoints=Checkpoints(tmp_path))
+    so_far = Counter(r["who"] for r in ROWS[:4_000] if r["who"] is not None)
+    assert {key: alone.model.records_of(key) for key in so_far} == so_far
+    alone.run(1_000)
     engine = engine_of(tmp_path)
     engine.run()
     assert {key: engine.model.records_of(key) for key in OFTEN} == OFTEN
-    for path in sorted(tmp_path.glob("checkpoint-*"))[:-1]:
-        path.unlink()
-    with pytest.raises(CheckpointError, match="no checkpoint in "):
-        Engine(source_of(), model(), checkpoints=Checkpoints(tmp_path))
+    assert engine.report()["cluster"]["keys"] == len(OFTEN)
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_files_of_older_manifests_stay_as_they_are(tmp_path: Path, replay: bool) -> None:
+    """Whoever goes back and on writes files of other names: one can go back from going back."""
+    engine_of(tmp_path).run(4_000)
+    before = {path: path.read_bytes() for path in tmp_path.glob("shard-*")}
+    kept = Checkpoints(tmp_path)
+    roll_back(kept, kept.number - 1, replay=replay)
+    kept.close()
+    again = engine_of(tmp_path)
+    again.run(1_000)
+    there = [path for path in before if path.exists()]
+    assert there
+    assert all(path.read_bytes() == before[path] for path in there)
+    came = again.progress.counts["records"]
+    so_far = Counter(r["who"] for r in ROWS[:came] if r["who"] is not None)
+    known = {key: again.model.records_of(key) for key in so_far}
+    assert known == so_far if replay else sum(known.values()) < so_far.total()
+
+
+def test_files_of_a_manifest_that_is_kept_for_good_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stream_llsvm.cluster import shards
+
+    monkeypatch.setattr(shards, "_MOST_FILES", 4)
+    engine_of(tmp_path, slice=300).run(3_000)
+    kept = Checkpoints(tmp_path)
+    number = max(kept._numbers())
+    kept.name(number, "good")
+    kept.close()
+    engine_of(tmp_path, slice=300).run()
+    payload = read_checkpoint(tmp_path / f"checkpoint-{number:010}.llsvm")
+    found = from_payload(payload["model"])
+    so_far = Counter(r["who"] for r in ROWS[:3_000] if r["who"] is not None)
+    assert {key: found.records_of(key) for key in so_far} == so_far
+
+
+@pytest.mark.parametrize("what", ["missing", "another", "no rows"])
+def test_a_file_of_keys_that_does_not_fit_is_passed_over_with_its_manifest(
+    tmp_path: Path, what: str
+) -> None:
+    engine = engine_of(tmp_path)
+    engine.run(4_000)
+    last = tmp_path / engine.files.names[-1]
+    if what == "missing":
+        last.unlink()
+    else:
+        payload = read(last if what == "no rows" else tmp_path / engine.files.names[0])
+        write(last, payload | ({"rows": {}} if what == "no rows" else {}))
+    alone = Engine(source_of(), model(), checkpoints=Checkpoints(tmp_path))
+    assert alone.progress.events[0]["kind"] == "checkpoint unreadable"
+    alone.run()
+    assert {key: alone.model.records_of(key) for key in OFTEN} == OFTEN
 
 
 def test_equal_keys_have_one_learner() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm import KeyedClassifier, SAPLClassifier
-from stream_llsvm.cluster.shards import order_of
+from stream_llsvm.engine.key_shards import order_of
 from stream_llsvm.kernels.levels import WATCHED
 from stream_llsvm.model.bank import Bank
 from stream_llsvm.model.bank_merge import Order, machines_of, reordered, shared
