@@ -22,6 +22,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")
 NO_ALERTS: Mapping[str, bool] = MappingProxyType({})
 _MOST = 100  # values of one label
+_FEWEST = 100  # records of a value of a field
 _PARTITIONS = 1_000
 _MOST_FIELDS = 20
 
@@ -249,6 +250,7 @@ def _cohorts(look: Look) -> Iterable[Metric]:
         ({"field": one["field"], "value": cohort["name"]}, cohort)
         for one in cohorts_shown(look.cohorts)
         for cohort in one["cohorts"]
+        if cohort["records"] >= _FEWEST  # values that hardly ever come would each be a series
     ]
     if not told:
         return

@@ -73,7 +73,8 @@ def run(tmp_path: Any) -> Any:
             costs={"c1": {"c0": 5}}, hold={"label": "c1", "recall": 0.8}, coverage=0.9
         ),
         labels=Fed(late, key="id"),
-        slices=["x"], waiting=Waiting(1_000), checkpoints=checkpoints, every=0.2, max_batch=100,
+        slices=["x", "nowhere"], waiting=Waiting(1_000), checkpoints=checkpoints, every=0.2,
+        max_batch=100,
     ) as running:  # fmt: skip
         wait_for(lambda: running.get("/healthz").json()["state"] == "running")
         wait_for(
@@ -104,9 +105,17 @@ def test_they_say_what_the_run_says(run: Live) -> None:
     assert value("anchor_moves_total") > 0
     assert 0 <= value("checkpoint_age_seconds") < 60
     assert sum(v for (name, _), v in samples.items() if name == "stream_llsvm_state") == 1
-    values = [v for (name, _), v in samples.items() if name == "stream_llsvm_slice_records"]
-    assert len(values) == 21
-    assert sum(values) == run.engine.progress.scores.n
+    values = [
+        v
+        for (name, labels), v in samples.items()
+        if name == "stream_llsvm_slice_records" and ("field", "x") in labels
+    ]
+    cohorts = run.engine.progress.cohorts.all()
+    assert len(cohorts["x"]) == 21
+    assert values == [one.records for one in cohorts["x"] if one.rest]  # the others are too rare
+    assert (
+        value("slice_records", field="nowhere", value="(missing)") == run.engine.progress.scores.n
+    )
     scores = run.engine.progress.scores.report()
     for kind in ("windowed", "fading", "cumulative"):
         assert value("accuracy_ratio", kind=kind) == scores[kind]["accuracy"]

@@ -42,6 +42,43 @@ def fits(page: Page) -> bool:
     return wide
 
 
+def test_a_week_is_shown_over_time_with_what_happened(browser: Browser) -> None:
+    """Points of an hour each, as a history has them, across a restart that began anew."""
+    run, hours = Run(), 24 * 8
+    history = run.history(hours)
+    for i in range(hours):
+        history["points"]["time"][i] = run.time(400) - 3_600.0 * (hours - i)
+        history["points"]["records"][i] = 1_000 * (i % 100)
+    frame, chart = run.frame(400), "#accuracy .chart"
+    frame["events"] += [
+        {"id": 10_000 + j, "time": run.time(400) - ago, "record": 7, "kind": kind, "text": "so"}
+        for j, (kind, ago) in enumerate([("promoted", 200_000), ("alert", 300), ("drift", 7e5)])
+    ]
+    with replaying(history) as server, opened(browser, server.address) as (page, faults):
+        shown(server, page, frame)
+        place = page.locator(chart)
+        assert int(place.get_attribute("data-points") or 0) < 100  # a run that began anew
+        page.get_by_role("button", name="Last week").click()
+        expect(place).to_have_attribute("data-points", str(24 * 7 + 1))
+        expect(place).to_have_attribute("data-promoted", "1")
+        expect(place).to_have_attribute("data-drift", "1")  # the run's own; the other is older
+        times = page.locator("#events time").all_inner_texts()
+        assert times[-1] == "10 Nov" and times[0].count(":") == 2
+        photographed(page, "week")
+        page.get_by_role("button", name="Last day").click()
+        expect(place).to_have_attribute("data-points", "25")
+        expect(place).to_have_attribute("data-promoted", "0")
+        page.set_viewport_size({"width": 375, "height": 900})
+        assert fits(page)
+        photographed(page, "week-narrow")
+        assert not faults
+    with replaying(run.history(100)) as server, opened(browser, server.address) as (page, _):
+        shown(server, page, run.frame(100))
+        expect(page.locator("[data-range=minute]")).to_be_visible()
+        expect(page.locator("[data-range=week]")).not_to_be_visible()
+        expect(page.locator("[data-range=day]")).not_to_be_visible()
+
+
 def test_all_files_together_are_small() -> None:
     assert sum(len(file.content) for file in static_files().values()) < 260_000
 

@@ -6,7 +6,7 @@ import { byClassPanel } from "page/by_class.js";
 import { challengersPanel } from "page/challengers.js";
 import { comparedPanel } from "page/compared.js";
 import { confusionPanel } from "page/confusion.js";
-import { byId, mark, say, segments } from "page/dom.js";
+import { byId, mark, say, segments, shown } from "page/dom.js";
 import { decisionsPanel } from "page/decisions.js";
 import { Events } from "page/events.js";
 import { follow } from "page/feed.js";
@@ -28,6 +28,8 @@ import { speedPanel } from "page/speed.js";
 import { statusPanel } from "page/status.js";
 import { troublePanel } from "page/trouble.js";
 import { whyPanel } from "page/why.js";
+
+const LONG = [["day", 3_600], ["week", 86_400]]; // ranges, and from how many seconds on there are such
 
 /** What the panels read. Only the latest frame is kept, and points in bounded columns. */
 class Page {
@@ -93,6 +95,7 @@ class Page {
           console.error(error); // one panel's fault leaves the others as they are
         }
       }
+      for (const [range, least] of LONG) shown(document.querySelector(`[data-range=${range}]`), this.points.span > least);
       const told = this.frame;
       if (!told) return;
       // Once the model is seen, a panel that has nothing to show never will have.

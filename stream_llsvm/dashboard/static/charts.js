@@ -2,10 +2,14 @@
 
 /* global uPlot */
 import { el, fill, mark, say } from "page/dom.js";
-import { brief, clock, compact } from "page/numbers.js";
+import { brief, compact, moment } from "page/numbers.js";
 import { colour } from "page/palette.js";
 
 const FONT = '11px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+
+/** How far apart the labels of an axis may be: in seconds, and in records. */
+const TIMES = [1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 604_800];
+const WHOLE = Array.from({ length: 48 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
 /** Draws series of numbers into a box, as wide as that box is. */
 export class LineChart {
@@ -44,7 +48,7 @@ export class LineChart {
     this.axis = view.axis;
     this.range = [view.low, view.high];
     this.marks = marks.filter(({ at }) => at >= view.low && at <= view.high);
-    for (const kind of ["drift", "better", "checkpoint"]) {
+    for (const kind of ["drift", "better", "checkpoint", "promoted"]) {
       mark(this.box, `data-${kind}`, this.marks.filter((one) => one.kind === kind).length);
     }
     mark(this.box, "data-points", view.x.length);
@@ -89,7 +93,8 @@ export class LineChart {
         scales: { x: { time: false, range: () => this.range }, y: { distr: this.log ? 3 : 1, range: (_, low, high) => this.limits ?? this.bounds(low, high) } },
         axes: [
           { ...axis, size: 24, gap: 4, space: 90, grid: { show: false },
-            values: (_, all) => all.map((v) => (this.axis === "time" ? clock(v) : Number.isInteger(v) ? compact(v) : "")) },
+            incrs: () => (this.axis === "time" ? TIMES : WHOLE),
+            values: (_, all) => all.map((v) => (this.axis === "time" ? moment(v, this.range[1] - this.range[0]) : Number.isInteger(v) ? compact(v) : "")) },
           { ...axis, grid: { ...axis.grid, ...(this.log ? { filter: decades } : {}) }, size: 48, gap: 6, space: 28, values: (_, all) => all.map((v) => (v === null || (this.form === compact && !Number.isInteger(v)) ? "" : this.form(v))) },
         ],
         series: [
@@ -137,7 +142,7 @@ export class LineChart {
         pen.fill();
         continue;
       }
-      pen.strokeStyle = pen.fillStyle = colour(one.kind === "drift" ? "--bad" : one.kind === "better" ? "--good" : "--muted");
+      pen.strokeStyle = pen.fillStyle = colour(["drift", "alert"].includes(one.kind) ? "--bad" : one.kind === "better" ? "--good" : "--muted");
       pen.lineWidth = ratio;
       pen.setLineDash([4 * ratio, 3 * ratio]);
       pen.beginPath();

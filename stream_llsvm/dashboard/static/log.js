@@ -1,9 +1,10 @@
 // Events, newest first, and the first records that were rejected.
 
 import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
-import { brief, clock, count, harmless } from "page/numbers.js";
+import { brief, clock, count, day, harmless } from "page/numbers.js";
 
 const MOST = 100;
+const A_DAY = 86_400; // seconds
 const KINDS = { drift: "bad", "input drift": "bad", "checkpoint failed": "bad", better: "good", recovering: "bad", reconnected: "good", failed: "bad" };
 
 /** Draw the log. */
@@ -11,7 +12,7 @@ export function logPanel(page) {
   return () => {
     const events = gathered(page.events.all).slice(0, MOST);
     shown(byId("log-none"), !events.length);
-    list(byId("events"), events);
+    list(byId("events"), events, page);
     const letters = page.frame?.dead_letters ?? [];
     shown(byId("rejected"), letters.length > 0);
     table(byId("letters"), "Rejected records", ["Where", "Reason", "Detail"],
@@ -26,17 +27,18 @@ export function incidentsPanel(page) {
   return () => {
     const events = page.events.all.filter(({ kind }) => kind !== "checkpoint").reverse().slice(0, MOST);
     shown(byId("incidents-none"), !events.length);
-    list(byId("incidents-list"), events);
+    list(byId("incidents-list"), events, page);
   };
 }
 
-function list(node, events) {
+function list(node, events, page) {
+  const now = page.frame ? page.now() : 0;
   const lines = fill(node, events.length, () =>
     el("li", {}, el("time"), el("span", { class: "tag" }), el("span", { class: "text" }), el("span", { class: "at" })));
   events.forEach((event, i) => {
     const [time, tag, text, at] = lines[i].children;
     mark(lines[i], "data-kind", KINDS[event.kind] ?? "plain");
-    mark(say(time, clock(event.time)), "datetime", new Date((event.time ?? 0) * 1000).toISOString());
+    mark(say(time, now - event.time > A_DAY ? day(event.time) : clock(event.time)), "datetime", new Date((event.time ?? 0) * 1000).toISOString());
     say(tag, brief(event.kind));
     mark(lines[i], "data-gathered", event.before || null);
     const more = event.before ? `, and ${count(event.before)} before it` : "";

@@ -72,6 +72,15 @@ export function clock(time) {
     .join(":");
 }
 
+/** A time on an axis that spans so many seconds: 18:32:05, 18:32, 19 Nov 18:00 */
+export function moment(time, seconds) {
+  if (seconds <= 600) return clock(time);
+  return `${seconds > 86_400 ? `${day(time)} ` : ""}${clock(time).slice(0, 5)}`;
+}
+
+/** 19 Nov */
+export const day = (time) => new Date(time * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+
 /** 1.2 MB */
 export function bytes(value) {
   if (!known(value)) return NONE;

@@ -9,6 +9,8 @@ export const OF_CLASSES = ["precision", "recall", "f1", "support"];
 const DRAWN = 800; // points of a line
 const FRESH = 1000; // so many of the latest are never thinned
 
+const SPANS = { minute: 60, day: 86_400, week: 604_800 }; // seconds that a chart may show
+
 /** Columns of numbers, made once; when they are full, the older points are thinned by halving. */
 export class Points {
   constructor(capacity = 4000) {
@@ -109,13 +111,19 @@ export class Points {
     this.length = kept.length + this.length - fresh;
   }
 
-  /** What a chart shows: over time for the last minute, else over records, as places of points. */
+  /** Seconds from the first point to the last. */
+  get span() {
+    return this.length ? this.last - this.columns.get("time")[0] : 0;
+  }
+
+  /** What a chart shows: over time for the last minute, day or week, else over records, as places of points. */
   view(range) {
-    const byTime = range === "minute";
+    const seconds = SPANS[range];
+    const byTime = seconds !== undefined;
     const x = this.columns.get(byTime ? "time" : "records");
     const end = this.length - 1;
     if (end < 0) return { x: [], places: [], axis: byTime ? "time" : "records", low: 0, high: 1 };
-    const low = byTime ? x[end] - 60 : range === "records" ? x[end] - 10000 : -Infinity;
+    const low = byTime ? x[end] - seconds : range === "records" ? x[end] - 10000 : -Infinity;
     let places = [];
     for (let i = end; i >= 0 && x[i] >= low; i--) {
       // A run that began anew counts anew: what was before does not fit on this axis.
