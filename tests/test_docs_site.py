@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 import stream_llsvm
 from stream_llsvm.cli.app import COMMANDS
 from stream_llsvm.cli.options import SECTIONS
+from stream_llsvm.serve.openapi import described
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,6 +44,27 @@ def test_every_public_name_command_and_key_is_in_the_reference(site: Path) -> No
         for name, key in section.items():
             assert f">{name}<" in keys
             assert key.flag in commands
+
+
+def test_every_address_of_a_server_is_in_the_reference_and_no_other(site: Path) -> None:
+    page = html.unescape((site / "reference" / "http_api.html").read_text(encoding="utf-8"))
+    page = page.replace("\u2019", "'")
+    heads = re.findall(r"<h2>(.*?)<a", page)
+    shown = {" ".join(re.sub(r"<[^>]+>", "", one).split()) for one in heads}
+    said = described(["default"])["paths"]
+    wanted = {
+        f"{method.upper()} {path}": one
+        for path, methods in said.items()
+        for method, one in methods.items()
+        if method != "parameters"
+    }
+    assert shown == {*wanted, "What a status means"}
+    for one in wanted.values():
+        assert one["summary"] in page
+        assert all(f"<p>{status}</p></td>" in page for status in one["responses"])
+        for sent in one.get("requestBody", {}).get("content", {}).values():
+            for key in sent["schema"].get("properties", ()):
+                assert f">{key}<" in page
 
 
 def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:

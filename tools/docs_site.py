@@ -39,6 +39,8 @@ PACKAGES = {
 _REFERENCE = re.compile(r"^\[\^(\d+)\]: ", re.MULTILINE)
 #: A signature that is longer has a line for each parameter.
 _LONG = 72
+#: What a value may be, where OpenAPI's word says little.
+_WORDS = {"object": "{field: value}", "string": "a text", "integer": "a whole number"}
 _LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)")
 
 
@@ -55,6 +57,7 @@ def gather(source: Path) -> None:
         _write(source, name, public_names(package))
     _write(source, "commands", commands())
     _write(source, "pipeline", pipeline_keys())
+    _write(source, "http_api", addresses())
 
 
 def _write(source: Path, name: str, lines: Iterator[str]) -> None:
@@ -199,6 +202,64 @@ def pipeline_keys() -> Iterator[str]:
             flag = f"`{key.flag}`" if key.flag else ""
             yield f"| `{name}` | {flag} | {_cell(key.help)} | {', '.join(key.only)} |"
         yield ""
+
+
+def addresses() -> Iterator[str]:
+    """Yield the page of a server's HTTP API, as its own description has it."""
+    from stream_llsvm.serve.openapi import described
+
+    yield "# The HTTP API of `serve`\n"
+    yield "What a server answers, as it describes itself under `/openapi.json`."
+    yield "[Serve](../serve.md) shows how it is used, and who may ask."
+    yield "`{name}` is that of a model; without one the first is meant.\n"
+    meanings: dict[str, set[str]] = {}
+    for path, methods in described(["default"])["paths"].items():
+        for method in ("get", "post"):
+            if (said := methods.get(method)) is None:
+                continue
+            yield f"## `{method.upper()} {path}`\n\n{said['summary']}.\n"
+            yield from _body(said.get("requestBody", {}).get("content", {}))
+            yield f"It answers {', '.join(said['responses'])}.\n"
+            for status, answer in said["responses"].items():
+                meanings.setdefault(status, set()).add(answer["description"])
+    yield "## What a status means\n"
+    yield 'The body of an error is `{"error": "..."}`: what is wrong, where, and what to do.\n'
+    yield "| status | what |"
+    yield "| --- | --- |"
+    for status, meaning in sorted(meanings.items()):
+        yield f"| {status} | {_cell('; '.join(sorted(meaning)))} |"
+
+
+def _body(content: dict[str, Any]) -> Iterator[str]:
+    """Yield what is to be sent, key by key."""
+    if not content:
+        return
+    yield "| sent as | |"
+    yield "| --- | --- |"
+    for kind, sent in content.items():
+        schema = sent["schema"]
+        if schema["type"] != "object":
+            yield f"| `{kind}` | a JSON object a line |"
+            continue
+        needed = schema.get("required", ())
+        for key, value in schema["properties"].items():
+            must = ", needed" if key in needed else ""
+            yield f"| `{kind}`: `{key}` | {_kind(value)}{must} |"
+    yield ""
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """Return in words what a value may be."""
+    if "enum" in schema:
+        return " or ".join(f"`{one}`" for one in schema["enum"])
+    kinds = schema.get("type", "anything")
+    if kinds == "array":
+        most = f", at most {schema['maxItems']:,}" if "maxItems" in schema else ""
+        return f"a list of {_kind(schema.get('items', {}))}{most}"
+    if kinds == "object" and "properties" in schema:
+        inside = (f"`{key}`: {_kind(one)}" for key, one in schema["properties"].items())
+        return f"{{{', '.join(inside)}}}"
+    return _WORDS.get(kinds, kinds) if isinstance(kinds, str) else " or ".join(kinds)
 
 
 def _cell(text: str) -> str:
