@@ -33,7 +33,6 @@ from stream_llsvm.connectors.base import (
     AwayError,
     DeadLetters,
     Described,
-    Owned,
     Position,
     Sink,
     Sliced,
@@ -50,10 +49,10 @@ from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.engine.rounds import Rounds
-from stream_llsvm.engine.save import Saver
+from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
-from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
+from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights, watched
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.options import whole as whole_number
@@ -235,31 +234,13 @@ class ClusterEngine:
         check_watchers(self.model, self.watchers)
         if self._saver is not None:
             self._saver.begin()
-        self._own(busy=True)
-        as_engine = cast("Engine", self)
-        try:
-            for watcher in self.watchers:
-                watcher.on_start(as_engine)
-            died: BaseException | None = None
+        with occupied(cast("Engine", self)):
             try:
-                self._run(max_records)
-            except BaseException as error:
-                died = error
-                raise
+                with watched(cast("Engine", self)):
+                    self._run(max_records)
             finally:
-                for watcher in self.watchers:
-                    watcher.on_end(as_engine, died)
-        finally:
-            self._coordinator.close()
-            self._own(busy=False)
-            if self.checkpoints is not None:
-                self.checkpoints.release()
+                self._coordinator.close()
         return self.report()
-
-    def _own(self, *, busy: bool) -> None:
-        for each in (self.checkpoints, self.sink, self.rejects.letters):
-            if isinstance(each, Owned):
-                each.ownership.busy = busy
 
     def _run(self, max_records: int | None) -> None:
         begin = self.progress.counts["records"]

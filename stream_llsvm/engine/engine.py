@@ -18,7 +18,6 @@ from river import base
 from stream_llsvm.connectors.base import (
     Batch,
     DeadLetters,
-    Owned,
     Position,
     Sink,
     Source,
@@ -44,9 +43,9 @@ from stream_llsvm.engine.requests import Request, RequestError, Requests
 from stream_llsvm.engine.results import learned_before, results_of
 from stream_llsvm.engine.resume import EngineError, continued
 from stream_llsvm.engine.rounds import Rounds
-from stream_llsvm.engine.save import Saver
+from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
-from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights
+from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights, watched
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.decision import Decision
@@ -262,33 +261,15 @@ class Engine:
             self._saver.begin()
         if self.inputs is not None:
             self.inputs.begin()
-        self._own(busy=True)
-        self._running = True
-        try:
-            for watcher in self.watchers:
-                watcher.on_start(self)
-            died: BaseException | None = None
+        with occupied(self):
+            self._running = True
             try:
-                self._run(max_records)
-            except BaseException as error:
-                died = error
-                raise
+                with watched(self):
+                    self._run(max_records)
             finally:
-                for watcher in self.watchers:
-                    watcher.on_end(self, died)
-        finally:
-            self._running = False
-            self._requests.close()
-            self._own(busy=False)
-            if self.checkpoints is not None:
-                self.checkpoints.release()
+                self._running = False
+                self._requests.close()
         return self.report()
-
-    def _own(self, *, busy: bool) -> None:
-        """Keep, or no longer keep, others of this process from what the run writes to."""
-        for each in (self.checkpoints, self.sink, self.rejects.letters):
-            if isinstance(each, Owned):
-                each.ownership.busy = busy
 
     def _run(self, max_records: int | None) -> None:
         end = None if max_records is None else self.progress.counts["records"] + max_records

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from stream_llsvm.connectors.base import Displaying, Rollback, seekable, transactional
+from stream_llsvm.connectors.base import Displaying, Owned, Rollback, seekable, transactional
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost
 from stream_llsvm.engine.key_parts import Part
 from stream_llsvm.learners.keyed import KeyedClassifier
@@ -20,6 +21,21 @@ if TYPE_CHECKING:
 def outputs(engine: Engine) -> tuple[object, object]:
     """Return what a run writes to, in the order of a checkpoint's part ``written``."""
     return engine.sink, engine.rejects.letters
+
+
+@contextmanager
+def occupied(engine: Engine) -> Iterator[None]:
+    """Keep others of this process from what a run writes to, until it has ended."""
+    own = [one for one in (engine.checkpoints, *outputs(engine)) if isinstance(one, Owned)]
+    for one in own:
+        one.ownership.busy = True
+    try:
+        yield
+    finally:
+        for one in own:
+            one.ownership.busy = False
+        if engine.checkpoints is not None:
+            engine.checkpoints.release()
 
 
 def write(engine: Engine, checkpoints: Checkpoints, *, wait: bool = False) -> int | None:

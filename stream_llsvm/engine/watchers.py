@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,6 +43,22 @@ class Watcher:
 
     def on_end(self, engine: Engine, error: BaseException | None) -> None:
         """Be told that the run has ended, and of what it died if it did."""
+
+
+@contextmanager
+def watched(engine: Engine) -> Iterator[None]:
+    """Tell who watches a run that it begins, and that it has ended, or of what it died."""
+    for watcher in engine.watchers:
+        watcher.on_start(engine)
+    died: BaseException | None = None
+    try:
+        yield
+    except BaseException as error:
+        died = error
+        raise
+    finally:
+        for watcher in engine.watchers:
+            watcher.on_end(engine, died)
 
 
 class Recoveries(Watcher):
