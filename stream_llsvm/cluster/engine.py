@@ -48,7 +48,7 @@ from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.engine.resume import EngineError
-from stream_llsvm.engine.rounds import Rounds
+from stream_llsvm.engine.rounds import Rounds, ShardSize
 from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
@@ -114,6 +114,8 @@ class ClusterEngine:
         ``rounds``, ``repeated`` rounds that something died in, and ``restarts`` of learners.
     fallbacks
         How often a merge took a member of the newest learner, by the member's name.
+    shards
+        Of a model for each key how many keys each learner of the last round had, and their bytes.
     seconds
         How long the last round took: ``learn`` and ``merge``, and of the slowest learner ``read``,
         ``learned``, ``carry`` and ``cpu``.
@@ -182,6 +184,7 @@ class ClusterEngine:
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
         self.fallbacks: Counter[str] = Counter()
         self.seconds: dict[str, float] = {}
+        self.shards: list[ShardSize] = []
         self._parts: dict[str, float] = {}  # of the last round, one after the other
         # Who watches asks it what keys are called; who learns has its own.
         self.learner = Learner(self.model)
@@ -311,6 +314,7 @@ class ClusterEngine:
     def _take(self, outcome: Outcome) -> None:
         """Take over what came of a round."""
         self.model, self.files = outcome.model, outcome.files
+        self.shards = [one.written.has for one in outcome.done if one.written is not None]
         self.fallbacks.update(outcome.fallbacks)
         self.counts["restarts"] += outcome.restarts
         self.counts["repeated"] += outcome.restarts > 0
@@ -383,6 +387,7 @@ class ClusterEngine:
             dict(self._parts),
             audit["price"],
             audit["rounds"],
+            list(self.shards),
         )
 
     def ask(self, do: str, name: str) -> Future[str]:
@@ -403,6 +408,7 @@ class ClusterEngine:
             "backlog": self.backlog,
             "fallbacks": dict(self.fallbacks),
             "keys": self.files.keys,
+            "shards": [one._asdict() for one in self.shards],
             "audit": self.auditor.report(),
             "seconds": dict(self.seconds),
         }

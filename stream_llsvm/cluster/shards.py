@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from stream_llsvm.engine.key_shards import NAME, Rows, order_of, read_rows, rows_payload
+from stream_llsvm.engine.rounds import ShardSize
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.pipeline import payload_of
 from stream_llsvm.model.bank_merge import Order, reordered, shared
@@ -51,11 +52,11 @@ class Shard(NamedTuple):
 
 
 class Written(NamedTuple):
-    """A file of rows that a learner has written: its name, how many are in it, how many it has."""
+    """A file of rows that a learner has written: its name, how many are in it, what it has."""
 
     name: str
     rows: int
-    keys: int
+    has: ShardSize
 
 
 class Files(NamedTuple):
@@ -73,7 +74,7 @@ class Files(NamedTuple):
     def after(self, written: Sequence[Written], *, whole: bool) -> Files:
         """Return the files that count after a round."""
         names, rows = tuple(one.name for one in written), sum(one.rows for one in written)
-        keys = sum(one.keys for one in written)
+        keys = sum(one.has.keys for one in written)
         if whole:
             return Files(names, rows, keys)
         return Files(self.names + names, self.rows + rows, keys)
@@ -128,7 +129,8 @@ class ShardKeeper:
             Rows(kept, bank.matrix[:n], bank.facts[:n]),
             order,
         )
-        return Written(name, len(keys), n)
+        size = ShardSize(n, bank.matrix[:n].nbytes + bank.facts[:n].nbytes)
+        return Written(name, len(keys), size)
 
 
 def sent_payload(model: Any) -> dict[str, Any]:

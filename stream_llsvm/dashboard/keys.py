@@ -11,6 +11,7 @@ from stream_llsvm.connectors.base import Batch
 from stream_llsvm.dashboard.json_values import number, text
 from stream_llsvm.engine.keys import parted
 from stream_llsvm.engine.learner import Answers
+from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.model.bank import Ages
 
@@ -27,12 +28,15 @@ class Keys:
     ages: list[Ages]
 
 
-def keys_of(model: Any) -> Keys | None:
-    """Return what is known of a model's keys, None if it has none."""
+def keys_of(model: Any, rounds: Rounds | None = None) -> Keys | None:
+    """Return what is known of a model's keys, None if it has none; several learners have them."""
     if not isinstance(model, KeyedClassifier):
         return None
     bank = model._bank
-    return Keys(len(bank), bank.forgotten, bank.matrix.nbytes + bank.facts.nbytes, bank.ages)
+    known, size = len(bank), bank.matrix.nbytes + bank.facts.nbytes
+    if rounds is not None and rounds.shards:
+        known, size = (sum(each) for each in zip(*rounds.shards, strict=True))
+    return Keys(known, bank.forgotten, size, bank.ages)
 
 
 class Told(NamedTuple):

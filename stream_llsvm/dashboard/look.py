@@ -224,7 +224,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "time": time.time(),
         "task": progress.task,
         "model": type(learner).__name__,
-        "keys": keys_of(learner),
+        "keys": keys_of(learner, engine.rounds),
         "rounds": engine.rounds,
         "source": engine.source.name,
         "counts": dict(progress.counts),

@@ -350,7 +350,9 @@ def _rounds(look: Look) -> dict[str, Any] | None:
         return None
     seconds = [[PARTS[name], number(rounds.seconds[name], 3)] for name in PARTS
                if name in rounds.seconds]  # fmt: skip
-    return rounds._asdict() | {"fallbacks": dict(rounds.fallbacks), "seconds": seconds}
+    shards = [one._asdict() for one in rounds.shards]
+    told = {"fallbacks": dict(rounds.fallbacks), "seconds": seconds, "shards": shards}
+    return rounds._asdict() | told
 
 
 def confusion(labels: Sequence[Any], seen: Details) -> dict[str, Any] | None:

@@ -327,6 +327,12 @@ def _rounds(look: Look) -> Iterable[Metric]:
         "Merges that took a member of the newest learner.",
         [({"member": name}, float(n)) for name, n in rounds.fallbacks.items()],
     )
+    by_rank = [({"learner": str(rank)}, one) for rank, one in enumerate(rounds.shards)]
+    if by_rank:
+        keys = [(labels, float(one.keys)) for labels, one in by_rank]
+        yield Metric("cluster_shard_keys", "gauge", "Keys that each learner has.", keys)
+        sizes = [(labels, float(one.bytes)) for labels, one in by_rank]
+        yield Metric("cluster_shard_bytes", "gauge", "Bytes of each learner's keys.", sizes)
 
 
 def _keys(look: Look) -> Iterable[Metric]:

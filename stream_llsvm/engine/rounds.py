@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+
+class ShardSize(NamedTuple):
+    """How many keys a learner has, of a model for each key, and their bytes."""
+
+    keys: int
+    bytes: int
 
 
 class Rounds(NamedTuple):
@@ -27,6 +34,8 @@ class Rounds(NamedTuple):
         share of right answers or a mean error; None if none was.
     audited
         How many rounds that were.
+    shards
+        Of a model for each key how much each learner of the last round had, by rank.
 
     """
 
@@ -40,6 +49,7 @@ class Rounds(NamedTuple):
     seconds: Mapping[str, float]
     price: float | None = None
     audited: int = 0
+    shards: Sequence[ShardSize] = ()
 
 
 #: The parts of a round, in their order.

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import httpx
 import pytest
 from playwright.sync_api import expect
 
-from stream_llsvm import SAPLClassifier
+from stream_llsvm import KeyedClassifier, SAPLClassifier
 from stream_llsvm.cluster import ClusterEngine
+from stream_llsvm.cluster.shards import shard_of
 from stream_llsvm.connectors import ListSource
 from stream_llsvm.dashboard.server import Dashboard
+from stream_llsvm.engine.checkpoints import Checkpoints
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.live import live, rows, wait_for
 from tests.dashboard.test_metrics import OF_CLUSTER, Samples, read
@@ -75,6 +78,41 @@ def test_the_page_shows_the_rounds(learning: Dashboard) -> None:
         expect(page.locator("#round-parts tbody tr")).to_have_count(5)
         photographed(page, "learners")
         assert not faults
+
+
+def test_the_page_shows_whose_keys_are_how_many(tmp_path: Path) -> None:
+    records = [{**one, "who": i % 41} for i, one in enumerate(rows(6_000, classes=3))]
+    engine = ClusterEngine(
+        Endless(records, label="label"),
+        KeyedClassifier(SAPLClassifier(), key="who"),
+        workers=2,
+        cluster="local",
+        slice=1_000,
+        checkpoints=Checkpoints(tmp_path),
+    )
+    with Dashboard(cast("Engine", engine), port=0) as page:
+        thread = threading.Thread(target=engine.run)
+        thread.start()
+        try:
+            wait_for(lambda: told(page).get(("stream_llsvm_learned_total", ())) == 6_000)
+            found = told(page)
+            keys, sizes = (
+                [found[f"stream_llsvm_cluster_shard_{what}", (("learner", rank),)] for rank in "01"]
+                for what in ("keys", "bytes")
+            )
+            assert sum(keys) == found["stream_llsvm_keys_known", ()] == 41
+            assert keys == [sum(shard_of(key, 2) == rank for key in range(41)) for rank in (0, 1)]
+            assert sum(sizes) == found["stream_llsvm_keys_bytes", ()]
+            with chromium() as browser, opened(browser, f"{page.address}#operate") as (shown, _):
+                expect(shown.locator("#learner-facts")).to_contain_text(
+                    f"a learner has {min(keys):.0f} to {max(keys):.0f}"
+                )
+                photographed(shown, "shards")
+        finally:
+            engine.stop()
+            thread.join()
+    shards = engine.report()["cluster"]["shards"]
+    assert [one["keys"] for one in shards] == keys
 
 
 def test_one_learner_has_no_rounds() -> None:

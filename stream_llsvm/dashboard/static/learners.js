@@ -16,7 +16,8 @@ export function learnersPanel(page) {
       ["Rounds", count(told.rounds), `${count(told.repeated)} in which something died`, told.repeated ? "warn" : ""],
       ["Restarted", count(told.restarts), "learners that were replaced", told.restarts ? "warn" : ""],
       ["Backlog", count(told.backlog), "records before the last round, about"],
-      ["Price", price(told.price, numbers), told.audited ? `one learner would be better by that, in ${count(told.audited)} rounds` : "no round was learned twice yet"],
+      told.shards.length ? shards(told.shards)
+        : ["Price", price(told.price, numbers), told.audited ? `one learner would be better by that, in ${count(told.audited)} rounds` : "no round was learned twice yet"],
       ["Fell back", count(fell.reduce((sum, [, n]) => sum + n, 0)), fell.length ? fell.map(([name, n]) => `${name} ${count(n)}`).join(", ") : "every merge had a mean"],
     ];
     factBoxes(byId("learner-facts"), facts);
@@ -24,6 +25,14 @@ export function learnersPanel(page) {
     table(byId("round-parts"), "Parts of the last round", ["Part", "Took", "Share"],
       told.seconds.map(([part, took]) => [{ text: part, head: true }, seconds(took), whole ? percent((took ?? 0) / whole) : ""]));
   };
+}
+
+/** How many keys learners have, of a model for each key. */
+function shards(sizes) {
+  const keys = sizes.map((one) => one.keys);
+  const [least, most] = [Math.min(...keys), Math.max(...keys)];
+  const each = least === most ? `each learner has ${count(most)}` : `a learner has ${count(least)} to ${count(most)}`;
+  return ["Keys", count(keys.reduce((sum, n) => sum + n, 0)), each];
 }
 
 /** Points of a share, or an error as it is. */
