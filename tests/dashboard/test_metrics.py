@@ -34,6 +34,8 @@ OF_CLUSTER = {
     *("cluster_restarts_total", "cluster_backlog_records", "cluster_round_seconds"),
     *("cluster_fallbacks_total", "cluster_audit_price"),
 }
+#: What they have of a model for each key; another test there lets them.
+OF_SHARDS = {"cluster_shard_keys", "cluster_shard_bytes"}
 ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -150,7 +152,7 @@ def test_a_label_of_any_text_is_read_back(text: str) -> None:
 def test_grafana_asks_only_for_what_there_is(run: Live) -> None:
     board = json.loads((ROOT / "grafana" / "stream_llsvm.json").read_text())
     there = {name for name, _ in told(run)} | {
-        f"stream_llsvm_{one}" for one in OF_NUMBERS | OF_KEYS | OF_CLUSTER
+        f"stream_llsvm_{one}" for one in OF_NUMBERS | OF_KEYS | OF_CLUSTER | OF_SHARDS
     }
     asked = set(re.findall(r"\bstream_llsvm_[a-z0-9_]+", json.dumps(board)))
     assert asked <= there
@@ -183,5 +185,5 @@ def test_the_page_of_metrics_is_complete_and_has_nothing_else(run: Live) -> None
         base = re.sub(r"_(bucket|sum|count)$", "", name.removeprefix("stream_llsvm_"))
         labels.setdefault(base, set()).update({label for label, _ in pairs} - {"le"})
     on_page = named_on_the_page()
-    assert set(on_page) == labels.keys() | OF_NUMBERS | OF_KEYS | OF_CLUSTER
+    assert set(on_page) == labels.keys() | OF_NUMBERS | OF_KEYS | OF_CLUSTER | OF_SHARDS
     assert {name: on_page[name] for name in labels} == labels

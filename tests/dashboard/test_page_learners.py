@@ -19,7 +19,7 @@ from stream_llsvm.dashboard.server import Dashboard
 from stream_llsvm.engine.checkpoints import Checkpoints
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.live import live, rows, wait_for
-from tests.dashboard.test_metrics import OF_CLUSTER, Samples, read
+from tests.dashboard.test_metrics import OF_CLUSTER, OF_SHARDS, Samples, read
 
 if TYPE_CHECKING:
     from stream_llsvm import Engine
@@ -95,6 +95,7 @@ def test_the_page_shows_whose_keys_are_how_many(tmp_path: Path) -> None:
         thread.start()
         try:
             wait_for(lambda: told(page).get(("stream_llsvm_learned_total", ())) == 6_000)
+            wait_for(lambda: of_cluster(told(page)) >= OF_SHARDS)
             found = told(page)
             keys, sizes = (
                 [found[f"stream_llsvm_cluster_shard_{what}", (("learner", rank),)] for rank in "01"]
