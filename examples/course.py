@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Hashable, Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,4 +62,6 @@ def picture_wanted(what: str) -> Path | None:
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--picture", type=Path, help="write a picture there (needs matplotlib)")
     wanted: Path | None = parser.parse_args().picture
+    if wanted is not None and not all(map(find_spec, ("matplotlib", "PIL"))):
+        parser.error("--picture needs two packages: pip install matplotlib pillow")
     return wanted

@@ -12,7 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
+
+try:
+    from sklearn.datasets import load_digits
+except ModuleNotFoundError:
+    sys.exit("The pictures come with scikit-learn: pip install scikit-learn")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 

@@ -12,6 +12,7 @@ from stream_llsvm.kernels.bank import FLOOR
 from stream_llsvm.learners.base import LocalClassifier, Record
 from stream_llsvm.model.bank import Bank
 from stream_llsvm.model.explain import Explanation
+from stream_llsvm.records.columns import field_of
 from stream_llsvm.records.keys import Key
 
 
@@ -36,7 +37,7 @@ class KeyedExplanation:
     bias
         What the key adds whatever the record says.
     contributions
-        What each feature of the record adds for this key, beside what it adds for all.
+        What each field of the record adds for this key, beside what it adds for all.
     model
         How the global model's own score comes about.
 
@@ -72,6 +73,10 @@ def explained(
     part = parts[model._labels.code(general.label)]
     own = part.bias + sum(part.contributions.values())
     names = model._features.names
+    fields: dict[Any, float] = {}
+    for place, size in part.contributions.items():
+        field = field_of(names[place])
+        fields[field] = fields.get(field, 0.0) + size
     return KeyedExplanation(
         label=general.label,
         score=part.model + own,
@@ -80,6 +85,6 @@ def explained(
         key=key,
         records=part.records,
         bias=part.bias,
-        contributions={names[i]: size for i, size in part.contributions.items()},
+        contributions=fields,
         model=general,
     )

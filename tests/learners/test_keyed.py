@@ -165,6 +165,15 @@ def test_the_models_part_and_the_keys_add_up(classes: int) -> None:
     assert set(model.explain_one(x).contributions) >= {"a", "b"}
 
 
+def test_what_a_key_adds_is_said_of_fields() -> None:
+    model = made()
+    for x, y in records(900):
+        model.learn_one({**x, "sky": "blue" if x["a"] > 0 else "grey"}, y)
+    why = model.explain_one({KEY: "c3", "a": 0.7, "b": -0.2, "sky": "blue"})
+    assert set(why.contributions) == {"a", "b", "sky"}
+    assert why.contributions["sky"] != 0
+
+
 @pytest.mark.parametrize("library", [pd, pl])
 def test_history_is_learned_first(library: Any) -> None:
     data = [({**x, "sky": "blue", "late": 0.0}, y > 0) for x, y in records(4_000)]
