@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -103,5 +106,41 @@ def test_what_the_image_is_built_from_is_there() -> None:
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().split() if line[0] == "!"}
     assert all((ROOT / name).exists() for name in kept)
     assert {"connectors", "stream_llsvm", "pyproject.toml", "setup.py", "README.md"} <= kept
-    run = re.findall(r"/src/([\w./]+)", (ROOT / "Dockerfile").read_text())
-    assert run and {name.split("/")[0] for name in run} <= kept
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    copied = [line.split()[1:-1] for line in dockerfile.splitlines() if line.startswith("COPY ")]
+    sources = [name for names in copied for name in names if not name.startswith("--from")]
+    for name in sources:
+        if not name.startswith("/"):  # that is of the stage before
+            assert (ROOT / name).exists()
+            assert name.split("/")[0] in kept
+    assert {"connectors", "stream_llsvm", "tools"} <= set(sources)
+
+
+def test_the_image_is_nobodys_and_ends_when_it_is_told(compose: dict[str, Any]) -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    (user,) = re.findall(r"^USER (.*)$", dockerfile, re.MULTILINE)
+    assert re.fullmatch(r"[1-9]\d*:\d+", user), "Kubernetes must see that it is not root"
+    assert 'ENTRYPOINT ["stream-llsvm"]' in dockerfile, "a shell would keep the signal to itself"
+    assert dockerfile.count("\nFROM ") == 2 and "\nHEALTHCHECK " in dockerfile
+    for name in ("engine", "replay"):
+        service = compose["services"][name]
+        assert service["read_only"] and service["cap_drop"] == ["ALL"]
+        assert service["tmpfs"] == ["/tmp"]
+
+
+def test_what_lives_is_healthy_and_what_does_not_is_not(tmp_path: Path) -> None:
+    """Ask a real server, in the way of the image, and then nobody."""
+    from tests.serve.support import Served
+
+    health = ROOT / "deploy" / "container" / "health.py"
+
+    def asked(port: int) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-I", "-S", str(health), str(port)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    with Served(tmp_path, "--model", "llsvm") as served:
+        port = urlsplit(served.address).port or 0
+        assert asked(port).returncode == 0
+        served.stop()
+    gone = asked(port)
+    assert (gone.returncode, f"port {port}: " in gone.stdout) == (1, True)
