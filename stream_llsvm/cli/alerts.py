@@ -28,16 +28,22 @@ def command(
     prometheus: Annotated[
         bool, Option("--prometheus", help="Print the rules as Prometheus reads them.")
     ] = False,
+    kubernetes: Annotated[
+        bool, Option("--kubernetes", help="Print them as an object of Prometheus' operator.")
+    ] = False,
 ) -> int:
     """Print the rules, or try who is told."""
+    if prometheus and kubernetes:
+        raise MistakeError("--prometheus and --kubernetes: one of them")
     if pipeline is not None:
-        if prometheus:
-            raise MistakeError("--prometheus: the rules are the same for every pipeline file")
+        if prometheus or kubernetes:
+            flag = "--prometheus" if prometheus else "--kubernetes"
+            raise MistakeError(f"{flag}: the rules are the same for every pipeline file")
         return _tried(pipeline)
-    if prometheus:
-        from stream_llsvm.alerts.prometheus import rule_file
+    if prometheus or kubernetes:
+        from stream_llsvm.alerts.prometheus import rule_file, rule_object
 
-        print(rule_file(), end="")
+        print(rule_file() if prometheus else rule_object(), end="")
         return 0
     _listed()
     return 0

@@ -31,7 +31,7 @@ log = logging.getLogger("stream_llsvm")
 
 WAITING = 50_000  # entries that were appended and not answered; beyond it requests come too fast
 PATIENCE = 300.0  # seconds for an answer: kernels may have to be compiled first
-_LONGEST_END = 30.0  # seconds
+LONGEST_END = 30.0  # seconds
 _IDLE = 1.0  # seconds after which entries are synced that nobody waits for
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -132,7 +132,7 @@ class ServedModel:
         """Learn all that was acknowledged, write the last checkpoint, and return."""
         with contextlib.suppress(LogError):
             self.log.close()
-        self._runner.join(_LONGEST_END)
+        self._runner.join(LONGEST_END)
         if self._runner.is_alive():  # much is left to be learned again; the log keeps it
             self.engine.stop()
             self._runner.join()

@@ -30,7 +30,7 @@ MOST = 2_000  # connections
 HEAD = 65_536  # bytes of a request before its body
 _SLOW = 30.0  # seconds for a request to come whole
 _IDLE = 75  # seconds that a connection may say nothing
-_GRACE = 30  # seconds for requests that are being answered when the server ends
+GRACE = 30  # seconds for requests that are being answered when the server ends
 
 
 class ServerError(Exception):
@@ -152,7 +152,7 @@ def _config(app: Any, certificate: Path | None, key: Path | None) -> Config:
         proxy_headers=False,
         limit_concurrency=allowed,
         timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=_GRACE,
+        timeout_graceful_shutdown=GRACE,
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
     )
