@@ -29,6 +29,9 @@ PAGES: dict[str, dict[str, dict[str, str]]] = {
             )
         },
     },
+    "docs/deployment.md": {
+        "size": {"size": "One process with its page and checkpoints, 20,000 records, defaults:"},
+    },
     "docs/committee.md": {
         "ablation": {
             "ablation": "Accuracy in %, mean log loss in nats, microseconds per record in blocks:"
