@@ -17,6 +17,7 @@ from stream_llsvm.cli.errors import printable
 from stream_llsvm.cli.log import MOST_FIELDS, say
 from stream_llsvm.engine.census import Taken
 from stream_llsvm.engine.engine import Engine
+from stream_llsvm.engine.input.drift import FieldNow
 from stream_llsvm.engine.scores import headline, listed_scores, main_scores, scores_of
 from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.watchers import Watcher
@@ -58,7 +59,7 @@ class Looking(Watcher):
 def _look(engine: Engine) -> Seen:
     progress = engine.progress
     scores = progress.scores.report()
-    score = scores["windowed"][headline(progress.task).name] if scores else None
+    score = scores["windowed"].get(headline(progress.task).name) if scores else None
     kept = [e for e in progress.events[-50:] if e["kind"].startswith("checkpoint")]
     last = f"{kept[-1]['text']} at {kept[-1]['record']:,}" if kept else ""
     rejected = engine.rejects.counts.total()
@@ -202,8 +203,19 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         drawn.add_row(f"challenger {name}", "dropped", "")
     drawn.add_row("records/s", f"{report['records_per_second']:,.0f}", "")
     console.print(drawn)
+    for line in _moved(report.get("input")):
+        console.print(line, soft_wrap=True, markup=False)
     if report["checkpoint"] is not None:
         console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
+
+
+def _moved(told: dict[str, Any] | None) -> list[str]:
+    """Return a line for each of the first fields that are others than they were."""
+    found = [FieldNow(**one) for one in (told or {}).get("fields", [])]
+    moved = [one for one in found if one.moved >= 0]
+    lines = [printable(f"field {one.name} has moved: {one.what()}") for one in moved[:MOST_FIELDS]]
+    more = len(moved) - len(lines)
+    return [*lines, f"and {more:,} more fields have"] if more > 0 else lines
 
 
 def _add_cohort(drawn: Table, field: str, one: dict[str, Any], task: Task) -> None:

@@ -28,6 +28,7 @@ _EVERY = 0.5
 _PATIENCE = 5.0  # seconds for an answer
 _LARGEST = 50_000_000  # bytes of an answer
 _EVENTS = 5
+_FIELDS = 3  # that have moved
 
 
 def command(
@@ -159,7 +160,16 @@ def drawn(frame: dict[str, Any] | None) -> Group | Text:
         _text(f"at {event.get('record'):,}: {event.get('kind')}: {event.get('text')}")
         for event in (frame.get("events") or [])[-_EVENTS:]
     ]
-    return Group(head, table, *events)
+    return Group(head, table, *(_text(line) for line in moved_in(frame)), *events)
+
+
+def moved_in(frame: dict[str, Any]) -> list[str]:
+    """Return a line for each of the first fields that are others than they were."""
+    told = frame.get("input") or {}
+    moved = [one for one in told.get("fields") or [] if one.get("moved", -1) >= 0][:_FIELDS]
+    more = (told.get("moved") or 0) - len(moved)
+    lines = [f"field {one['name']} has moved: {one.get('what')}" for one in moved]
+    return [*lines, f"and {more:,} more fields have"] if moved and more > 0 else lines
 
 
 def _text(told: str, style: str = "") -> Text:

@@ -364,12 +364,15 @@ class Challengers:
         verdict = one.news()
         if verdict is None:
             return
-        low, high = one.test.interval
+        (low, high), mean = one.test.interval, one.test.mean
         told = {"better": "errs less than", "worse": "errs more than"}.get(verdict)
-        text = f"whether {name} or {self.champion} errs less is undecided again"
-        if told is not None:
+        if told is None:
+            text = f"whether {name} or {self.champion} errs less is undecided again"
+            where = f"the difference is between {low:+.4f} and {high:+.4f}"
+        else:  # less by so much: the word is the sign
             text = f"{name} {told} {self.champion}"
-        where = f"by {one.test.mean:+.4f}, between {low:+.4f} and {high:+.4f}"
+            least, most = sorted((abs(low), abs(high)))
+            where = f"by {abs(mean):.4f}, between {least:.4f} and {most:.4f}"
         progress.note("verdict", f"{text} ({where}, over {one.test.n:,} records)", at)
 
     def promote(self, name: str, champion: Learner) -> Learner:

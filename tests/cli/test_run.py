@@ -86,6 +86,15 @@ def test_scores_by_the_values_of_fields(data: Path) -> None:
     )
 
 
+def test_the_closing_table_tells_which_fields_have_moved(tmp_path: Path) -> None:
+    path = tmp_path / "drift.csv"
+    rows = [f"{i % 7},{'' if i >= 3_000 else i % 5},{i % 2}" for i in range(5_000)]
+    path.write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    given = ["run", "--from", path, "--label", "y", *SMALL]
+    assert "field b has moved: missing in " in run(*given).stdout
+    assert "moved" not in run(*given, "--max-records", 2_500).stdout
+
+
 def test_a_run_without_records_says_so(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("a,y\n")

@@ -42,3 +42,27 @@ def test_top_shows_no_control_characters() -> None:
     assert "\x1b" not in text and "\x9b" not in text and "\x07" not in text
     assert "[red]a[/red]" in text
     assert drawn(None).plain  # type: ignore[union-attr]
+
+
+def test_top_tells_which_fields_have_moved() -> None:
+    from rich.console import Console
+
+    fields = [
+        {"name": f"f{i}", "moved": 100 if i != 1 else -1, "what": f"missing in {i}%"}
+        for i in range(6)
+    ]
+    fields[0]["name"] = "\x1b[2Jcity"
+    frame = {"status": {"state": "running"}, "input": {"fields": fields, "moved": 5}}
+    console = Console(force_terminal=False, width=80)
+    with console.capture() as captured:
+        console.print(drawn(frame))
+    lines = captured.get().splitlines()
+    assert [line for line in lines if "moved:" in line] == [
+        "field ?[2Jcity has moved: missing in 0%",
+        "field f2 has moved: missing in 2%",
+        "field f3 has moved: missing in 3%",
+    ]
+    assert lines[-1] == "and 2 more fields have"
+    with console.capture() as captured:
+        console.print(drawn({**frame, "input": None}))
+    assert "moved" not in captured.get()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Response, expect
 
 from stream_llsvm import CommitteeClassifier
+from stream_llsvm.connectors import message_codec
+from stream_llsvm.connectors.base import Batch
 from tests.dashboard.browser import chromium, opened, photographed
 from tests.dashboard.live import Fed, live
 
@@ -81,6 +84,48 @@ def test_all_features_are_asked_about(browser: Browser, features: int, named: in
         assert not faults
         size = len(run.get("/api/snapshot").json()["model"]["whys"][0]["values"])
         assert size <= 12, "frames do not grow with the features"
+
+
+class Read(Fed):
+    """Records that a codec reads, as those of files and topics."""
+
+    def poll(self, max_records: int, timeout: float) -> Batch | None:
+        batch = super().poll(max_records, timeout)
+        if batch is None:
+            return None
+        told = [batch.record(i) | {"label": label} for i, label in enumerate(batch.labels)]
+        raws = [json.dumps(one).encode() for one in told]
+        return message_codec(label="label").decode(raws, list(batch.places), batch.position)
+
+
+def test_a_time_is_a_weekday_and_a_time_of_day(browser: Browser) -> None:
+    """The model knows no date of it, and a year 1 would be none that anybody means."""
+    records = [
+        {"id": i, "at": f"2026-03-{2 + i % 7:02}T{i % 24:02}:30:00", "x": i, "label": i % 24 > 11}
+        for i in range(200)
+    ]
+    with (
+        live(source=Read(records), model=CommitteeClassifier()) as run,
+        opened(browser, run.page.address) as (page, faults),
+    ):
+        field = page.locator('#ask-fields label:has(span[title="at"]) input')
+        expect(field).to_have_value(
+            re.compile(r"^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d\d:30:00$"), timeout=_SLOW
+        )
+        told: dict[str, tuple[Any, Any]] = {}
+        for given in ("", "thursday 20:15", "2026-03-05T20:15:00", "Sun 8:15"):
+            if given:
+                field.fill(given)
+            with page.expect_response("**/api/explain") as reply:
+                page.get_by_role("button", name="Explain").click()
+            assert reply.value.status == 200, reply.value.text()
+            told[given] = posted(reply.value)["at"], reply.value.json()["score"]
+        assert re.fullmatch(r"0001-01-0[1-7]T\d\d:30:00", str(told[""][0]))
+        assert told["thursday 20:15"][0] == "0001-01-04T20:15"
+        assert told["Sun 8:15"][0] == "0001-01-07T08:15"
+        # The same time with its date is the same to the model.
+        assert told["thursday 20:15"][1] == told["2026-03-05T20:15:00"][1] != told[""][1]
+        assert not faults
 
 
 def test_a_record_that_is_not_shown_is_not_to_be_had() -> None:

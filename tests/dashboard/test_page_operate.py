@@ -423,3 +423,30 @@ def test_decisions_are_told_with_what_was_promised_and_what_is_reached(browser: 
         expect(page.locator("#decision-chart")).not_to_be_visible()
         expect(page.locator("#decided-by")).to_contain_text("all classes count the same")
         assert not faults
+
+
+def test_some_events_are_seen_whole(browser: Browser) -> None:
+    run = Run()
+    history, frame = calm(run, WELL)
+    frame["events"] = [
+        {"id": i, "time": run.time(i), "record": i, "kind": "better", "text": "errors have fallen"}
+        for i in range(6)
+    ]
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame)
+        lines = page.locator("#incidents-list li")
+        expect(lines).to_have_count(6)
+        box = page.locator("#incidents .scroll").bounding_box()
+        last = lines.nth(5).bounding_box()
+        assert box is not None and last is not None
+        panel = page.locator("#incidents").bounding_box()
+        assert panel is not None
+        assert last["y"] + last["height"] <= box["y"] + box["height"] + 0.5
+        assert box["y"] + box["height"] < panel["y"] + panel["height"]
+        many = [{**frame["events"][0], "id": 9 + i, "time": run.time(i)} for i in range(60)]
+        shown(server, page, frame | {"id": 191, "events": many})
+        box = page.locator("#incidents .scroll").bounding_box()
+        panel = page.locator("#incidents").bounding_box()
+        assert box is not None and panel is not None
+        assert 300 < box["height"] < panel["height"] < 480
+        photographed(page, "incidents")

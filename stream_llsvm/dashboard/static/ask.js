@@ -7,12 +7,26 @@ import { tellWhy } from "page/explanation.js";
 const MOST = 24;
 const ORDER = new Intl.Collator("en", { numeric: true });
 
-/** A value as it stands in a field: of words all. */
-const written = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
+// Of a time only the weekday and the time of day count: records have it in the first week there was.
+const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const DATELESS = /^0001-01-0([1-7])T/;
+const ON_A_DAY = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w* +(\d\d?:\d\d(?::\d\d)?)$/i;
+
+/** A value as it stands in a field: of words all, of a time its weekday. */
+const written = (value) => (Array.isArray(value) ? value.join(", ") : String(value ?? "").replace(DATELESS, (_, day) => `${DAYS[day - 1]} `));
+
+/** A time as it is asked about: one on a weekday as records have it, any other as it was written. */
+function timed(told) {
+  const [, day, clock] = told.match(ON_A_DAY) ?? [];
+  if (!day) return told;
+  const at = DAYS.findIndex((name) => name.toLowerCase() === day.toLowerCase());
+  return `0001-01-0${at + 1}T${clock.padStart(clock.length + (clock.indexOf(":") === 1), "0")}`;
+}
 
 /** What is meant by a text in a field whose value was another one. */
 function meant(told, before) {
   if (Array.isArray(before)) return told.split(",").map((word) => word.trim()).filter(Boolean);
+  if (DATELESS.test(before)) return timed(told);
   return typeof before === "string" ? told : Number(told);
 }
 
