@@ -65,7 +65,7 @@ def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
         "rate": look.rate,
         **{view: look.scores.get(view, {}).get(headline(look.task).name) for view in VIEWS},
         **{one.name: windowed.get(one.name) for one in scores_of(look.task) if one.chart != "view"},
-        **({"estimated": look.estimated["windowed"]} if look.estimated else {}),
+        **({"estimated": look.estimated.get("windowed")} if look.estimated else {}),
         **waits,
         "lag": total_lag(look),
         "rejected": look.rejected,

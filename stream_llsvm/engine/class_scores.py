@@ -104,10 +104,18 @@ class ClassScores(Scores):
             told = predicted >= 0
             self._ranks += ranks_of(truth[told], -np.log(np.clip(p_truth[told], FLOOR, 1.0)))
 
-    def _recent_ranks(self, n: int) -> Ranks | None:
-        if len(self.confusion) != 2:
+    def begin_anew(self) -> None:
+        """Let the windows begin with the next record: another model answers from there on."""
+        super().begin_anew()
+        self.estimate.begin_anew()
+        if self.decided is not None:
+            self.decided.begin_anew()
+
+    def _recent_ranks(self) -> Ranks | None:
+        at = self._ring.latest(self.n)
+        if len(self.confusion) != 2 or not self._ring.held(self.n):
             return None
-        return ranks_of(self._recent[0, :n], self._recent_hits[LOSS, :n])
+        return ranks_of(self._recent[0, at], self._recent_hits[LOSS, at])
 
     def _make_room(self, classes: int) -> None:
         more = classes - len(self.confusion)
@@ -121,22 +129,21 @@ class ClassScores(Scores):
 
     def windowed_confusion(self) -> Codes:
         """Return (truth, predicted) counts over the window."""
-        n = min(self.n, self.window)
-        truth, predicted = self._recent[:, :n]
+        truth, predicted = self._recent[:, self._ring.latest(self.n)]
         table = np.zeros_like(self.confusion)
         np.add.at(table, (truth, predicted), 1)
         return table
 
     def _totals(self) -> Mapping[str, Totals]:
-        n = min(self.n, self.window)
+        hits = self._recent_hits[:, self._ring.latest(self.n)]
         told = self.estimate.means()
         decided = {} if self.decided is None else self.decided.means()
         return {
             "windowed": Totals(
-                self._recent_hits[:, :n].mean(axis=1),
+                hits.sum(axis=1) / max(1, hits.shape[1]),
                 self.windowed_confusion(),
                 told.get("windowed"),
-                self._recent_ranks(n),
+                self._recent_ranks(),
                 decided.get("windowed"),
             ),
             "fading": Totals(
@@ -157,10 +164,10 @@ class ClassScores(Scores):
 
         Of the window, and of all records.
         """
-        n = min(self.n, self.window)
-        held = self._recent_hits[SURE, :n]
+        at = self._ring.latest(self.n)
+        held = self._recent_hits[SURE, at]
         bins = np.minimum((held * BINS).astype(np.int64), BINS - 1)
-        weights = (np.ones(n), held, self._recent_hits[MODEL, :n])
+        weights = (np.ones(len(held)), held, self._recent_hits[MODEL, at])
         recent = [np.bincount(bins, weight, minlength=BINS) for weight in weights]
         return np.array(recent), self._reliability.copy()
 
@@ -174,6 +181,7 @@ class ClassScores(Scores):
             "reliability": self._reliability.copy(), "estimate": self.estimate.payload(),
             "ranks": None if self._ranks is None else self._ranks.copy(),
             "decided": None if self.decided is None else self.decided.payload(),
+            "begun": self._ring.begun,
         }  # fmt: skip
 
     @classmethod
@@ -189,6 +197,7 @@ class ClassScores(Scores):
         require(recent.shape == (2, window), "recent")
         scores = cls(window)
         scores.n = n = count(payload, "n")
+        scores._ring.begun = count({"begun": 0, **payload}, "begun", high=n)
         scores.confusion = array(payload, "confusion", np.int64, (classes, classes))
         scores._counts = array(payload, "counts", np.int64, (classes,))
         scores._recent = array(payload, "recent", np.int64, (2, window))

@@ -211,6 +211,12 @@ class Cohorts:
         for name, field in self._fields.items():
             field.take(_text(x.get(name)), error, label if self._classes else None)
 
+    def begin_anew(self) -> None:
+        """Let what is told of late begin with the next record: another model answers."""
+        for field in self._fields.values():
+            for one in (*field.known.values(), field.rest):
+                one.faded = one.fading = 0.0
+
     def all(self) -> dict[str, list[Cohort]]:
         """Return the cohorts of each field, the largest first and the rest last."""
         return {name: one.cohorts(classes=self._classes) for name, one in self._fields.items()}

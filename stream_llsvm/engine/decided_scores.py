@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.engine.validation import array, count, number, require
+from stream_llsvm.engine.window import Window
 from stream_llsvm.learners.decision import Outcome
 
 #: What is summed: of each outcome its value, and whether it had one.
@@ -36,6 +37,7 @@ class DecidedScores:
 
     def __init__(self, window: int, fade: float) -> None:
         self.n = 0
+        self._ring = Window(window)
         self._fade = fade
         self._recent = np.zeros((window, 2, _KINDS))
         self._sums = np.zeros((2, _KINDS))
@@ -53,9 +55,13 @@ class DecidedScores:
             self._fading += both
             self.n += 1
 
+    def begin_anew(self) -> None:
+        """Let the window begin with the next decision: another model is decided from."""
+        self._ring.begun = self.n
+
     def means(self) -> dict[str, NDArray[np.float64]]:
         """Return the means of each view, in the order of `Outcome`; NaN where nothing had one."""
-        recent = self._recent[: min(self.n, len(self._recent))].sum(axis=0)
+        recent = self._recent[self._ring.latest(self.n)].sum(axis=0)
         views = {"windowed": recent, "fading": self._fading, "cumulative": self._sums}
         with np.errstate(invalid="ignore"):
             return {view: sums[0] / sums[1] for view, sums in views.items()}
@@ -65,6 +71,7 @@ class DecidedScores:
         return {
             "n": self.n, "recent": self._recent.copy(), "sums": self._sums.copy(),
             "fading": self._fading.copy(), "fade": self._fade,
+            "begun": self._ring.begun,
         }  # fmt: skip
 
     @classmethod
@@ -72,6 +79,7 @@ class DecidedScores:
         """Continue from what `payload` gave; raises ModelFileError if it does not fit together."""
         scores = cls(window, number(payload, "fade", high=1.0))
         scores.n = count(payload, "n")
+        scores._ring.begun = count({"begun": 0, **payload}, "begun", high=scores.n)
         scores._recent = array(payload, "recent", np.float64, (window, 2, _KINDS))
         scores._sums = array(payload, "sums", np.float64, (2, _KINDS))
         scores._fading = array(payload, "fading", np.float64, (2, _KINDS))

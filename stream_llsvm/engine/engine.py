@@ -419,7 +419,8 @@ class Engine:
         self.key_parts = KeyParts()  # those written so far are of the other model
         self._keep_text()
         told = f"{name} answers from here on, and {former} learns beside it"
-        self.progress.note("promoted", told)
+        self.progress.note("promoted", f"{told}; windowed scores begin anew")
+        self.progress.begin_anew()
         if self._saver is not None:
             self._saver.write(wait=True)
 

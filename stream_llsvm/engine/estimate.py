@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.engine.tally import BINS, tally_answers
 from stream_llsvm.engine.validation import MOST, array, count, number, part, require
+from stream_llsvm.engine.window import Window
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -42,6 +43,7 @@ class Estimate:
 
     def __init__(self, window: int) -> None:
         self.window, self.n = window, 0
+        self._ring = Window(window)
         self._codes = np.zeros(window, dtype=np.int64)
         self._sure = np.zeros(window)
         self._sums = np.zeros(_SUMS)
@@ -60,23 +62,29 @@ class Estimate:
             (self._codes, self._sure), (self._sums, self._counts, self._bins),
         )  # fmt: skip
 
+    def begin_anew(self) -> None:
+        """Let the window begin with the next answer: another model gives it."""
+        self._ring.begun = self.n
+
     def means(self) -> dict[str, float]:
         """Return the estimated accuracy in each view; empty before the first answer."""
         if self.n == 0:
             return {}
+        some = self._ring.held(self.n) > 0
         return {
-            "windowed": float(self._sure[: self.n].mean()),
+            **({"windowed": float(self._sure[self._ring.latest(self.n)].mean())} if some else {}),
             "fading": float(self._sums[_FADING] / self._sums[_FADED]),
             "cumulative": float(self._sums[_ALL] / self.n),
         }
 
     def answers(self) -> Codes:
         """Return how often each class was answered in the window."""
-        return np.bincount(self._codes[: self.n], minlength=len(self._counts))
+        return np.bincount(self._codes[self._ring.latest(self.n)], minlength=len(self._counts))
 
     def confidence(self) -> tuple[Codes, Codes]:
         """Return how many answers were how sure, by equal bins: in the window, and of all."""
-        recent = np.minimum((self._sure[: self.n] * BINS).astype(np.int64), BINS - 1)
+        sure = self._sure[self._ring.latest(self.n)]
+        recent = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
         return np.bincount(recent, minlength=BINS), self._bins.copy()
 
     def payload(self) -> dict[str, Any]:
@@ -85,6 +93,7 @@ class Estimate:
             "window": self.window, "n": self.n, "codes": self._codes.copy(),
             "sure": self._sure.copy(), "sums": self._sums.copy(),
             "counts": self._counts.copy(), "bins": self._bins.copy(),
+            "begun": self._ring.begun,
         }  # fmt: skip
 
     @classmethod
@@ -97,6 +106,7 @@ class Estimate:
         require(seen <= classes, "counts")
         estimate = cls(window)
         estimate.n = n = count(payload, "n")
+        estimate._ring.begun = count({"begun": 0, **payload}, "begun", high=n)
         estimate._codes = array(payload, "codes", np.int64, (window,))
         estimate._sure = array(payload, "sure", np.float64, (window,))
         estimate._sums = array(payload, "sums", np.float64, (_SUMS,))

@@ -68,11 +68,12 @@ class NumberScores(Scores):
         return spreads
 
     def _totals(self) -> Mapping[str, Totals]:
-        recent, moments = self._recent[:, : min(self.n, self.window)], self._moments
-        errors = recent[:SPREAD].mean(axis=1)
+        recent, moments = self._recent[:, self._ring.latest(self.n)], self._moments
+        errors = recent[:SPREAD].sum(axis=1) / max(1, recent.shape[1])
+        variance = recent[LABEL].var() if recent.shape[1] else 0.0
         faded = moments[FADED]
         return {
-            "windowed": Totals(np.append(errors, recent[LABEL].var())),
+            "windowed": Totals(np.append(errors, variance)),
             "fading": Totals(np.append(self._fading, moments[FADED_SQUARES]) / faded),
             "cumulative": Totals(np.append(self._sums, moments[OWN_SQUARES]) / self.n),
         }
@@ -88,6 +89,7 @@ class NumberScores(Scores):
             "window": self.window, "n": self.n, "moments": self._moments.copy(),
             "recent": self._recent.copy(), "sums": self._sums.copy(),
             "fading": self._fading.copy(),
+            "begun": self._ring.begun,
         }  # fmt: skip
 
     @classmethod
@@ -99,6 +101,7 @@ class NumberScores(Scores):
         require(recent.shape == (COUNTED_NUMBERS, window), "recent")
         scores = cls(window)
         scores.n = n = count(payload, "n")
+        scores._ring.begun = count({"begun": 0, **payload}, "begun", high=n)
         scores._moments = moments = array(payload, "moments", np.float64, (MOMENTS,))
         scores._recent = array(payload, "recent", np.float64, (COUNTED_NUMBERS, window))
         scores._sums = array(payload, "sums", np.float64, (SPREAD,))

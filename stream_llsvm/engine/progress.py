@@ -104,6 +104,11 @@ class Progress:
         self.counts["weightless"] += weightless
         return scored
 
+    def begin_anew(self) -> None:
+        """Let windows begin with the next record: another model answers from there on."""
+        self.scores.begin_anew()
+        self.cohorts.begin_anew()
+
     def foretold(self, answers: Answers) -> None:
         """Count answers by what they promise, before it is known whether they are right."""
         if isinstance(self.scores, ClassScores) and answers.sure is not None:

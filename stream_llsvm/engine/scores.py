@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from stream_llsvm.engine import tally as of
 from stream_llsvm.engine.ranks import Ranks, pr_auc, roc_auc
 from stream_llsvm.engine.task import CLASSIFICATION, REGRESSION, Task
+from stream_llsvm.engine.window import Window
 from stream_llsvm.learners.decision import Outcome
 
 WINDOW = 1_000
@@ -123,20 +124,26 @@ class Scores(abc.ABC):
     def __init__(self, window: int = WINDOW) -> None:
         self.window = window
         self.n = 0
+        self._ring = Window(window)
+
+    def begin_anew(self) -> None:
+        """Let the window begin with the next record: another model answers from there on."""
+        self._ring.begun = self.n
 
     @abc.abstractmethod
     def _totals(self) -> Mapping[str, Totals]:
-        """Return the totals of each view; there was a record."""
+        """Return the totals of each view; there was a record, and mostly one in the window."""
 
     def report(self) -> dict[str, dict[str, float]]:
-        """Return the scores of each view; empty before the first record."""
+        """Return the scores of each view; empty before the first record, as a window may be."""
         if self.n == 0:
             return {}
+        windowed = self._ring.held(self.n) > 0
         return {
             view: {
                 score.name: float(value)
                 for score in scores_of(self.task)
-                if (value := score.of(totals)) is not None
+                if (windowed or view != VIEWS[0]) and (value := score.of(totals)) is not None
             }
             for view, totals in self._totals().items()
         }
