@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple, TypeVar
 
@@ -59,10 +59,10 @@ def made(make: Callable[[], _Made]) -> _Made:
         raise MistakeError(one_line(error)) from None
 
 
-def make_source(given: Mapping[str, Any]) -> Source:
+def make_source(given: Mapping[str, Any], slices: Sequence[str] = ()) -> Source:
     """Return the source that a section asks for, connected, after a look at its first records."""
     for address in given["from"]:
-        check_columns(address, given)
+        check_columns(address, given, slices)
     return open_source(given)
 
 
@@ -133,7 +133,7 @@ def make_engine(
     kept, how = settings.get("checkpoints"), dict(settings.get("engine", {}))
     if how.get("detector") == "none":
         how["detector"] = None
-    model, source = make_model(settings), make_source(settings["source"])
+    model, source = make_model(settings), make_source(settings["source"], how.get("slices", ()))
     stack.callback(source.close)
     if letters is not None:
         how["dead_letters"] = make_dead_letters(letters)

@@ -56,8 +56,11 @@ def column_names(records: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for record in records for name in record))
 
 
-def check_columns(path: str, given: Mapping[str, Any]) -> None:
-    """Raise MistakeError if a column is not there that is named, or is to be two things."""
+def check_columns(path: str, given: Mapping[str, Any], slices: Sequence[str] = ()) -> None:
+    """Raise MistakeError if a column is not there that is named, or is to be two things.
+
+    Slices are by features only: of other columns no record has anything any more.
+    """
     raw = _as_they_come(path, given) or []
     records = [flattened(record).record for record in raw]
     names = column_names(records)
@@ -73,10 +76,15 @@ def check_columns(path: str, given: Mapping[str, Any]) -> None:
     wide = {f"to ignore {name}": name for name in out}
     wide |= {f"feature {name}": name for name in features or []}
     check_names(path, records, wide, _objects(raw, names))
+    check_names(path, records, {f"slices {name}": name for name in slices})
     try:
-        Selection(**apart, ignore=ignored, features=features)
+        selection = Selection(**apart, ignore=out, features=features)
     except ValueError as error:
         raise MistakeError(one_line(error)) from None
+    own = column_names(raw)
+    for name in slices:
+        if name == selection.weight or not selection.wanted_inside(name, inside=name not in own):
+            raise MistakeError(f"slices: {name!r} is no feature here, and slices are by features")
 
 
 def _objects(raw: Iterable[Mapping[str, Any]], names: Iterable[str]) -> list[str]:

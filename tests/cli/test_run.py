@@ -72,18 +72,32 @@ def test_labels_from_a_second_file(tmp_path: Path, data: Path) -> None:
     assert report["waiting"]["matched"] == 400
 
 
-def test_scores_by_the_values_of_fields(data: Path) -> None:
-    report = told(*arguments(data, "--slices", "a,nowhere"))
-    assert list(report["slices"]) == ["a", "nowhere"]
-    (missing,) = report["slices"]["nowhere"]
-    assert (missing["value"], missing["records"]) == ("(missing)", 399)
-    assert missing["accuracy"] == pytest.approx(report["scores"]["cumulative"]["accuracy"])
-    assert (
-        "accuracy, nowhere (missing) (399)" in run(*arguments(data, "--slices", "nowhere")).stdout
-    )
-    assert "slices are at most 5 fields; got 6" in refused(
-        *arguments(data, "--slices", "a,b,c,d,e,f")
-    )
+def test_scores_by_the_values_of_fields(tmp_path: Path, data: Path) -> None:
+    path = tmp_path / "some.csv"
+    header, *rows = data.read_text().splitlines()
+    some = [f"{row},{'abc'[i % 3] if i % 2 else ''}" for i, row in enumerate(rows)]
+    path.write_text("\n".join([f"{header},shop", *some]) + "\n")
+    report = told(*arguments(path, "--slices", "a,shop"))
+    assert list(report["slices"]) == ["a", "shop"]
+    missing = report["slices"]["shop"][0]
+    assert missing["value"] == "(missing)"
+    assert {one["value"] for one in report["slices"]["shop"][1:]} == {"a", "b", "c"}
+    assert sum(one["records"] for one in report["slices"]["shop"]) == 399
+    shown = run(*arguments(path, "--slices", "shop")).stdout
+    assert f"accuracy, shop (missing) ({missing['records']})" in shown
+
+
+def test_slices_that_cannot_be(data: Path) -> None:
+    cases = [
+        (["--slices", "shop"], "there is no column 'shop' (slices shop)"),
+        (["--slices", "y"], "slices: 'y' is no feature here"),
+        (["--slices", "a", "--ignore", "id,a"], "slices: 'a' is no feature here"),
+        (["--slices", "a", "--field", "a=ignore"], "slices: 'a' is no feature here"),
+        (["--slices", "a", "--features", "b"], "slices: 'a' is no feature here"),
+        (["--slices", "a,a"], "slices name a field twice: a"),
+    ]
+    for given, complaint in cases:
+        assert complaint in refused(*arguments(data, *given))
 
 
 def test_the_closing_table_tells_which_fields_have_moved(tmp_path: Path) -> None:
