@@ -67,6 +67,21 @@ def test_every_address_of_a_server_is_in_the_reference_and_no_other(site: Path) 
                 assert f">{key}<" in page
 
 
+def test_pages_in_folders_have_their_links_and_pictures(site: Path) -> None:
+    """Where a link leads out of the page's folder and stays within docs/, it is one on the site."""
+    followed = 0
+    for folder in ("start", "tutorials", "examples", "how_to"):
+        for page in sorted((ROOT / "docs" / folder).glob("*.md")):
+            shown = (site / folder / f"{page.stem}.html").read_text(encoding="utf-8")
+            for picture in re.findall(r"!\[[^\]]*\]\(\.\./pictures/(\w+\.png)\)", page.read_text()):
+                assert re.search(rf'<img [^>]*src="\.\./_images/{picture}"', shown), page.name
+                followed += 1
+            for target in re.findall(r"[^!]\[[^\]]*\]\((\.\./[\w/]+)\.md", page.read_text()):
+                assert f'href="{target}.html' in shown, f"{page.name}: {target}"
+                followed += 1
+    assert followed > 50
+
+
 def test_every_link_leads_to_a_file_of_the_site(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20

@@ -40,7 +40,8 @@ _REFERENCE = re.compile(r"^\[\^(\d+)\]: ", re.MULTILINE)
 #: A signature that is longer has a line for each parameter.
 _LONG = 72
 #: What a value may be, where OpenAPI's word says little.
-_WORDS = {"object": "{field: value}", "string": "a text", "integer": "a whole number"}
+_WORDS = {"object": "{field: value}", "string": "a text", "integer": "a whole number",
+          "number": "a number", "boolean": "true or false"}  # fmt: skip
 _LINK = re.compile(r"\[([^\]]*)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)")
 
 
@@ -70,6 +71,8 @@ def _linked(text: str, source: Path, page: Path) -> str:
     def led(found: re.Match[str]) -> str:
         text, target, anchor = found[1], found[2], found[3] or ""
         inside = (ROOT / "docs" / page.relative_to(source)).parent / target
+        if inside.resolve().is_relative_to(ROOT / "docs"):
+            return found[0]
         name = inside.resolve().relative_to(ROOT).as_posix()
         if name in GATHERED:
             up = "../" * (len(page.relative_to(source).parts) - 1)
@@ -234,7 +237,7 @@ def _body(content: dict[str, Any]) -> Iterator[str]:
     """Yield what is to be sent, key by key."""
     if not content:
         return
-    yield "| sent as | |"
+    yield "| sent as | what |"
     yield "| --- | --- |"
     for kind, sent in content.items():
         schema = sent["schema"]
@@ -259,7 +262,11 @@ def _kind(schema: dict[str, Any]) -> str:
     if kinds == "object" and "properties" in schema:
         inside = (f"`{key}`: {_kind(one)}" for key, one in schema["properties"].items())
         return f"{{{', '.join(inside)}}}"
-    return _WORDS.get(kinds, kinds) if isinstance(kinds, str) else " or ".join(kinds)
+    return (
+        _WORDS.get(kinds, kinds)
+        if isinstance(kinds, str)
+        else " or ".join(_WORDS.get(one, one) for one in kinds)
+    )
 
 
 def _cell(text: str) -> str:

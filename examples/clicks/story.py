@@ -66,8 +66,8 @@ def main() -> None:
     for name, one in story.courses.items():
         print(f"  {one.percent(BANNERS - LAST):.0f}  {name}")
     print(f"{story.keys} visitors have a correction of their own.")
-    print("Somebody new, on a phone, clicks what all click: games with a probability of "
-          f"{story.new['games']:.2f}, cars of {story.new['cars']:.2f}.")  # fmt: skip
+    print("Somebody new, on a phone, clicks what all click: "
+          f"games with {story.new['games']:.2f}, cars with {story.new['cars']:.2f}.")  # fmt: skip
     if picture is not None:
         draw(story, picture)
 

@@ -105,8 +105,8 @@ def main() -> None:
     print("Right in 100:")
     for name, one in story.courses.items():
         print(f"  {one.percent():.1f}  {name}")
-    print(f"The engine stops at payment {story.stopped:,} and goes on to {story.resumed:,}. The "
-          f"model is {'' if story.same else 'not '}that of a run without a stop.")  # fmt: skip
+    print(f"The engine stops at payment {story.stopped:,} and goes on to {story.resumed:,}.\n"
+          f"The model is {'' if story.same else 'not '}that of a run without a stop.")  # fmt: skip
     if picture is not None:
         draw(story, picture)
 

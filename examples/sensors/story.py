@@ -93,7 +93,7 @@ def main() -> None:
     story = tell()
     before = CHANGE - 1_000, CHANGE
     print(f"{READINGS:,} readings of {MACHINES} machines. {story.usual:.0f} of 100 are fine.")
-    print(f"Before the change a committee is right in {story.told.percent(*before):.0f} of 100, "
+    print(f"Before the change a committee is right in {story.told.percent(*before):.0f} of 100,\n"
           f"and in {story.untold.percent(*before):.0f} if it is not told the machine.")  # fmt: skip
     print(f"Reading {CHANGE:,}: the sensors begin to tell Fahrenheit.")
     for record, kind, text in story.alarms:

@@ -87,7 +87,8 @@ def main() -> None:
           f"{story.committee.percent(MESSAGES - LAST):.0f}, naive Bayes "
           f"{story.bayes.percent(MESSAGES - LAST):.0f}.")  # fmt: skip
     words = ", ".join(f"{word} {lost:.1f}" for word, lost in list(story.words.items())[:3])
-    print(f"The same message goes to {story.after} now. Worth most of its score: {words}.")
+    print(f"The same message goes to {story.after} now.")
+    print(f"Worth most of its score: {words}.")
     if picture is not None:
         draw(story, picture)
 
