@@ -336,6 +336,14 @@ class Volatile(Protocol):
 
 
 @runtime_checkable
+class Prefetching(Sliced, Protocol):
+    """A sliced source that can fetch a slice before it is asked for."""
+
+    def prefetch(self, begin: Position, end: Position) -> None:
+        """Fetch what `between` will probably be asked for next, in a thread."""
+
+
+@runtime_checkable
 class Recovering(Protocol):
     """A source that can say what it is waiting for, while it cannot read."""
 

@@ -23,6 +23,7 @@ Ask = Callable[[int], Mapping[Any, tuple[int, int] | None]]
 
 _LAST = 1 << 43  # milliseconds: the year 2248
 _GUESSES = (7 / 8, 9 / 8, 2, 16)  # how long a slice may be, if the last one was as long as 1
+_REMEMBERED = 64  # borders
 _SLACK = 16  # a slice may be so large a part larger or smaller than it should be
 
 
@@ -52,6 +53,8 @@ class Borders:
         self._ask = ask
         self._last: tuple[Offsets, int] | None = None  # a border, and a time at which all is before
         self._pace = 0.0  # milliseconds of the last slice
+        # What was found lately, by where it begins and the size: it is asked for again.
+        self._found: dict[tuple[frozenset[tuple[Any, int]], int], Offsets] = {}
 
     def next(self, begin: Offsets, ends: Offsets, size: int) -> Offsets:
         """Return where a slice ends that begins there; ``ends`` if there is no more than that."""
@@ -60,7 +63,13 @@ class Borders:
             return dict(ends)
         if len(begin) == 1:
             return {one: at + size for one, at in begin.items()}
+        place = frozenset(begin.items()), size
+        if place in self._found:
+            return dict(self._found[place])
         found = _Search(self._ask, begin, ends, least, most).found(self, size)
+        while len(self._found) >= _REMEMBERED:
+            del self._found[next(iter(self._found))]
+        self._found[place] = dict(found)
         return found if found != begin else dict(ends)  # whatever brokers say, it goes on
 
     def known(self, begin: Offsets) -> tuple[int, float]:

@@ -113,8 +113,10 @@ class SliceSource(KafkaSource):
                     raise AwayError(f"{self.name}: {why}") from None
                 sleep(_AGAIN)
 
-    def portions(self, begins: Offsets, ends: Offsets) -> Iterator[Portion]:
-        """Yield the messages between these offsets, in the order of time."""
+    def portions(
+        self, begins: Offsets, ends: Offsets, wanted: Callable[[], bool] = lambda: True
+    ) -> Iterator[Portion]:
+        """Yield the messages between these offsets, in the order of time, while they are wanted."""
         self._begins = {one: at for one, at in begins.items() if at < ends[one]}
         self._ends = {one: ends[one] for one in self._begins}
         if not self._ends:
@@ -124,20 +126,19 @@ class SliceSource(KafkaSource):
             self._ready()
         else:
             self._begin()
-        while True:
+        while wanted():
             self._ready()
             self._topics.there()
             held = self._held
             assert isinstance(held, SliceBuffer)  # another one if it has connected anew
             held.reached(self._positions.reached(held.awaited))
             if held.over:
-                break
+                self._size = max(20.0, held.bytes / held.count) if held.count else self._size
+                return
             found = self._fetch(_AT_ONCE, _POLL)
             if found is not None:
                 yield found
             self._checked()
-        if held.count:
-            self._size = max(20.0, held.bytes / held.count)
 
     def _begin(self) -> None:
         if not self._ends:
@@ -285,7 +286,7 @@ class _Fetched:
 
     def _fetch(self) -> None:
         try:
-            for portion in self.source.portions(*self.of):
+            for portion in self.source.portions(*self.of, lambda: not self._unwanted.is_set()):
                 if not self._put(portion):
                     return
             self._put(None)

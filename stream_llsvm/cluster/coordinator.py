@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,6 +47,11 @@ class Outcome(NamedTuple):
     restarts: int
     seconds: dict[str, float]
     files: Files = NO_FILES
+
+
+def _stretch(slices: Sequence[Slice]) -> Slice:
+    """Return all slices of a round as one."""
+    return Slice(slices[0].begin, slices[-1].end)
 
 
 class Coordinator:
@@ -94,11 +100,13 @@ class Coordinator:
         slices: Sequence[Slice],
         files: Files = NO_FILES,
         learned: int = 0,
+        then: Sequence[Slice] = (),
     ) -> Outcome:
         """Return what came of a round; the model that it begins with stays as it is.
 
         Learners of one model get a slice each. Of a model for each key all get the same stretch,
-        and learn the records of their keys. The model has learned so many records.
+        and learn the records of their keys. The model has learned so many records. The slices of
+        the next round are ``then``, if that is known.
         """
         begin = time.perf_counter()
         ranks = range(len(slices))
@@ -108,9 +116,10 @@ class Coordinator:
         lessons = [Lesson(epoch, (part,)) for part in slices]
         if isinstance(model, KeyedClassifier):
             lessons = self._by_key(epoch, slices, files)
+            then = [_stretch(then)] * len(slices) if then else ()
         answers = [
-            self.host.call(rank, "learn", data, lesson._replace(learned=learned))
-            for rank, lesson in enumerate(lessons)
+            self.host.call(rank, "learn", data, lesson._replace(learned=learned, then=after))
+            for rank, (lesson, after) in enumerate(zip_longest(lessons, then))
         ]
         audited = self._is_audited(data, epoch, model, slices)
         done: list[Done] = [answer.result() for answer in answers]
@@ -138,7 +147,7 @@ class Coordinator:
     def _by_key(self, epoch: int, slices: Sequence[Slice], files: Files) -> list[Lesson]:
         """Return the lessons of learners who share the keys of one stretch."""
         assert self.folder is not None
-        stretch, of = Slice(slices[0].begin, slices[-1].end), len(slices)
+        stretch, of = _stretch(slices), len(slices)
         folder = str(self.folder.resolve())
         return [
             Lesson(epoch, (stretch,), Shard(folder, files.names, rank, of, files.whole))

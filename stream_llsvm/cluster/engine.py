@@ -26,7 +26,7 @@ from stream_llsvm.cluster.manifest import (
 )
 from stream_llsvm.cluster.outbox import encode_of
 from stream_llsvm.cluster.outbox import write as write_results
-from stream_llsvm.cluster.plan import Load, Plan, slices
+from stream_llsvm.cluster.plan import FIRST, Load, Plan, Slice, slices
 from stream_llsvm.cluster.rounds import Done, Setup, Worker, in_order, refusal, sliced
 from stream_llsvm.cluster.shards import Files, remove_unneeded, whole
 from stream_llsvm.connectors.base import (
@@ -34,6 +34,7 @@ from stream_llsvm.connectors.base import (
     DeadLetters,
     Described,
     Position,
+    Prefetching,
     Sink,
     Sliced,
 )
@@ -301,7 +302,10 @@ class ClusterEngine:
             self.checkpoints.check()
             begin_round(self.checkpoints.folder, self.epoch)
         learned = self.progress.counts["learned"]
-        self._take(self._coordinator.round(self.epoch, self.model, parts, self.files, learned))
+        then = self._following(parts, ends)
+        self._take(
+            self._coordinator.round(self.epoch, self.model, parts, self.files, learned, then)
+        )
         self.position = parts[-1].end
         self.epoch += 1
         self.counts["rounds"] += 1
@@ -310,6 +314,17 @@ class ClusterEngine:
         except TooManyRejected as error:
             raise EngineError(str(error)) from None
         return True
+
+    def _following(self, parts: Sequence[Slice], ends: Position) -> list[Slice]:
+        """Return the slices of the next round as far as they are known, if they can be fetched.
+
+        What is there now makes no more of them than this round has; another number of learners
+        has other slices, and fetches those when it learns them.
+        """
+        if not isinstance(self.source, Prefetching):
+            return []
+        size = self.plan.slice_size(max(FIRST, self.progress.counts["records"]))
+        return slices(self.source.cut(parts[-1].end, ends, size, len(parts)))
 
     def _take(self, outcome: Outcome) -> None:
         """Take over what came of a round."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from stream_llsvm.cluster.outbox import Encode, Outbox
 from stream_llsvm.cluster.plan import Slice
 from stream_llsvm.cluster.shards import Shard, ShardKeeper, Written, sent_payload, shard_of
-from stream_llsvm.connectors.base import Batch, Disorder, Sliced, SourceError
+from stream_llsvm.connectors.base import Batch, Disorder, Prefetching, Sliced, SourceError
 from stream_llsvm.connectors.description import opened
 from stream_llsvm.connectors.rows import chosen
 from stream_llsvm.connectors.values import Values
@@ -76,6 +76,8 @@ class Lesson(NamedTuple):
         Of a model for each key: only the records of these keys are learned.
     learned
         How many records the model has learned before; None if nothing is to be written.
+    then
+        What the learner will probably learn in the next round, if it can be fetched before.
 
     """
 
@@ -83,6 +85,7 @@ class Lesson(NamedTuple):
     slices: tuple[Slice, ...]
     shard: Shard | None = None
     learned: int | None = None
+    then: Slice | None = None
 
 
 class Answered(NamedTuple):
@@ -293,6 +296,8 @@ def learned(
             seconds["learn"] += time.perf_counter() - begin
             if batch.disorder is not None:
                 disorder.append(batch.disorder)
+    if lesson.then is not None and isinstance(source, Prefetching):
+        source.prefetch(*lesson.then)  # while models are merged and sent
     begin, written = time.perf_counter(), None
     if shard is not None:
         written = keeper.keep(learner.model, shard, lesson.epoch, since)
