@@ -233,7 +233,8 @@ def _add_challenger(drawn: Table, one: dict[str, Any], report: dict[str, Any]) -
     score = headline(report["task"])
     both = [one["scores"].get(view, {}).get(score.name) for view in ("cumulative", "windowed")]
     drawn.add_row(f"challenger {one['name']}, {score.title}", *map(score.text, both))
-    than = {"better": "errs less than", "worse": "errs more than"}.get(one["verdict"])
+    does = "costs" if one["by_cost"] else "errs"
+    than = {"better": f"{does} less than", "worse": f"{does} more than"}.get(one["verdict"])
     told = "undecided" if than is None else f"{than} {report['champion']}"
     drawn.add_row(f"  over {one['compared']:,} records", told, "")
 

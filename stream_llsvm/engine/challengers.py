@@ -10,20 +10,22 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stream_llsvm.connectors.base import Batch
+from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.keys import rows_with_keys
 from stream_llsvm.engine.learner import Answers, Learner
+from stream_llsvm.engine.matched import among, together
 from stream_llsvm.engine.number_scores import shares_of
 from stream_llsvm.engine.paired_test import PairedTest, Verdict
 from stream_llsvm.engine.progress import Progress, Scored
 from stream_llsvm.engine.task import Task, task_of
 from stream_llsvm.engine.validation import count, part, require
+from stream_llsvm.learners.decision import checked_costs
 from stream_llsvm.learners.pipeline import learner_in, payload_of
 
 if TYPE_CHECKING:
@@ -71,6 +73,8 @@ class Rival(NamedTuple):
         Whether it is better or worse than the champion, or that is undecided.
     microseconds
         What a record costs it, to be asked and taught.
+    by_cost
+        Whether the difference is one of costs, and not of errors.
 
     """
 
@@ -85,6 +89,7 @@ class Rival(NamedTuple):
     high: float
     verdict: Verdict
     microseconds: float
+    by_cost: bool = False
 
 
 class Challenger:
@@ -96,11 +101,13 @@ class Challenger:
         The model, asked and taught.
     window
         How many of the last records its windowed scores look at.
+    decisions
+        By what the run decides: where that is costs, models are compared by these.
 
     """
 
-    def __init__(self, learner: Learner, window: int) -> None:
-        self.learner = learner
+    def __init__(self, learner: Learner, window: int, decisions: Decisions | None = None) -> None:
+        self.learner, self._decisions = learner, decisions or Decisions()
         self.progress = Progress(window, None, learner.task)
         self.test = PairedTest()
         self.refused = 0
@@ -112,11 +119,12 @@ class Challenger:
     def take(self, batch: Batch, champion: Scored) -> None:
         """Answer and learn a batch, and compare its errors with the champion's."""
         begin = time.thread_time()
-        self.answers = self._answered(batch)
+        self.answers = self._decisions.beside(self._answered(batch))
         self.seconds += time.thread_time() - begin
         self.timed += len(batch)
         self.refused += len(self.answers.refused)
-        self._compare(self.progress.score(batch.labels, self.answers, batch.weights), champion)
+        own = self.progress.score(batch.labels, self.answers, batch.weights)
+        self._compare(self._decisions.priced(own, batch.labels, self.answers), champion)
         self.progress.foretold(self.answers)
         self.progress.counts["records"] += len(batch)
 
@@ -140,17 +148,22 @@ class Challenger:
         if why is not None:
             self.refused += 1
         elif then is not None:
-            weights = np.array([weight])
-            self._compare(self.progress.score([label], then, weights), champion)
+            own = self.progress.score([label], then, np.array([weight]))
+            self._compare(self._decisions.priced(own, [label], then), champion)
 
     def _compare(self, own: Scored, champion: Scored) -> None:
-        own_at, at = _together(own.rows, champion.rows)
+        own_at, at = together(own.rows, champion.rows)
         errors, others = own.errors[own_at], champion.errors[at]
         if champion.spreads is not None:
             # Both by what the champion knows of the labels: the challenger may have come later.
             spreads = champion.spreads[at]
             errors, others = shares_of(errors, spreads), shares_of(others, spreads)
         self.test.update(errors - others)
+
+    def compare_anew(self) -> None:
+        """Forget how it compared: with another champion, or by something else."""
+        self.test = PairedTest()
+        self._told, self._next_look = "undecided", _LOOK
 
     def news(self) -> Verdict | None:
         """Return what the test says, if that has changed since somebody asked."""
@@ -179,20 +192,27 @@ class Challenger:
         self.refused = count(payload, "refused")
         self._told, self._next_look = self.test.verdict, self.test.n + _LOOK
 
+    def _lies(self) -> tuple[float, float, float]:
+        low, high = self.test.interval
+        return low, self.test.mean, high
+
     def rival(self, name: str) -> Rival:
         """Return how it does."""
-        low, high = self.test.interval
+        by_cost = self._decisions.costs is not None
+        scale = self._decisions.apart if by_cost else 1.0
+        low, mean, high = (scale * v for v in self._lies())
         return Rival(
             name, type(learner_in(self.learner.model)).__name__, self.progress.scores.report(),
-            self.progress.counts["learned"], self.refused, self.test.n, self.test.mean, low, high,
-            self.test.verdict, 1e6 * self.seconds / max(self.timed, 1),
+            self.progress.counts["learned"], self.refused, self.test.n, mean, low, high,
+            self.test.verdict, 1e6 * self.seconds / max(self.timed, 1), by_cost,
         )  # fmt: skip
 
 
 class Kept(NamedTuple):
     """What a checkpoint holds of challengers: each one's model, and the rest of its payload.
 
-    The champion's name is None if the checkpoint does not say it.
+    The champion's name is None if the checkpoint does not say it; costs are those that models were
+    compared by, None if by errors.
     """
 
     champion: str | None
@@ -200,6 +220,7 @@ class Kept(NamedTuple):
     payloads: dict[str, dict[str, Any]]
     dropped: dict[str, str]
     promoted: int
+    costs: dict[str, dict[str, float]] | None = None
 
 
 def kept_of(
@@ -231,7 +252,12 @@ def kept_of(
         models[name] = made(part(one, "model", dict))
         require(task_of(models[name]) == task, "challengers")
         Challenger(Learner(models[name]), 1).restore(one)
-    return Kept(champion, models, payloads, dict(dropped), count(payload, "promoted"))
+    costs = part({"costs": None, **payload}, "costs", dict, type(None))
+    try:
+        costs = None if costs is None else checked_costs(costs)
+    except ValueError:
+        require(False, "costs")
+    return Kept(champion, models, payloads, dict(dropped), count(payload, "promoted"), costs)
 
 
 class Challengers:
@@ -245,6 +271,8 @@ class Challengers:
         How many of the last records windowed scores look at.
     given
         Whether somebody said which there are; if not, a run that is continued has those it had.
+    decisions
+        By what the run decides: where that is costs, models are compared by these.
 
     Attributes
     ----------
@@ -255,8 +283,16 @@ class Challengers:
 
     """
 
-    def __init__(self, champion: str, window: int, *, given: bool = True) -> None:
+    def __init__(
+        self,
+        champion: str,
+        window: int,
+        *,
+        given: bool = True,
+        decisions: Decisions | None = None,
+    ) -> None:
         self.champion, self._window, self._given = checked_name(champion), window, given
+        self._decisions = decisions or Decisions()
         self.dropped: dict[str, str] = {}
         self.promoted = 0
         self._all: dict[str, Challenger] = {}
@@ -283,14 +319,18 @@ class Challengers:
                     f"the challenger {name} is a {kinds[0]}, and the model a {kinds[1]}: all learn "
                     "classes, or all numbers"
                 )
-            self.add(name, Learner(model, values=champion.values))
+            self.add(name, self._learner(model, champion.values))
             own.append(model)
+
+    def _learner(self, model: Any, values: Values | None) -> Learner:
+        """Return what asks and teaches a challenger; costs are decided from all probabilities."""
+        return Learner(model, every=self._decisions.costs is not None, values=values)
 
     def add(self, name: str, learner: Learner) -> Challenger:
         """Let a model learn beside the champion from here on."""
         if checked_name(name) in (self.champion, *self._all):
             raise ValueError(f"there are two models called {name!r}: each needs a name of its own")
-        self._all[name] = made = Challenger(learner, self._window)
+        self._all[name] = made = Challenger(learner, self._window, self._decisions)
         return made
 
     def resume(self, kept: Kept, values: Values | None, progress: Progress) -> None:
@@ -307,7 +347,10 @@ class Challengers:
             if name == champion or name not in wanted:
                 progress.note("challenger left out", f"{name}: nobody asks for it any more")
                 continue
-            self.add(name, Learner(model, values=values)).restore(kept.payloads[name])
+            one = self.add(name, self._learner(model, values))
+            one.restore(kept.payloads[name])
+            if kept.costs != self._decisions.costs:
+                one.compare_anew()
         for name, fresh in asked.items():
             if name not in (champion, *self._all, *kept.dropped):
                 self._all[name] = fresh
@@ -324,14 +367,19 @@ class Challengers:
             else:
                 self._tell(name, one, progress, at)
 
-    def guesses(self, i: int) -> dict[str, tuple[Any, float]]:
-        """Return what each has answered to a record of the last batch, and how surely."""
-        found = {}
+    def guesses(self, i: int) -> dict[str, tuple[Any, ...]]:
+        """Return what each has answered to a record of the last batch, and how surely.
+
+        Behind it stands what costs would decide, where there are some.
+        """
+        found: dict[str, tuple[Any, ...]] = {}
         for name, one in self.items():
             answers = one.answers
             if answers is not None and i not in answers.refused:
                 sure = 0.0 if answers.sure is None else float(answers.sure[i])
                 found[name] = (answers.labels[i], sure)
+                if answers.decided is not None:
+                    found[name] += (answers.decided[i].label,)
         return found
 
     def learn_late(
@@ -364,10 +412,12 @@ class Challengers:
         verdict = one.news()
         if verdict is None:
             return
-        (low, high), mean = one.test.interval, one.test.mean
-        told = {"better": "errs less than", "worse": "errs more than"}.get(verdict)
+        rival = one.rival(name)
+        low, mean, high = rival.low, rival.difference, rival.high
+        does = "costs" if rival.by_cost else "errs"
+        told = {"better": f"{does} less than", "worse": f"{does} more than"}.get(verdict)
         if told is None:
-            text = f"whether {name} or {self.champion} errs less is undecided again"
+            text = f"whether {name} or {self.champion} {does} less is undecided again"
             where = f"the difference is between {low:+.4f} and {high:+.4f}"
         else:  # less by so much: the word is the sign
             text = f"{name} {told} {self.champion}"
@@ -382,11 +432,10 @@ class Challengers:
         """
         former, chosen = self.champion, self._all.pop(name)
         learner = Learner(chosen.learner.model, every=champion.every, values=champion.values)
-        beside = Learner(champion.model, values=champion.values)
-        self._all[former] = Challenger(beside, self._window)
+        beside = self._learner(champion.model, champion.values)
+        self._all[former] = Challenger(beside, self._window, self._decisions)
         for one in self._all.values():
-            one.test = PairedTest()
-            one._told, one._next_look = "undecided", _LOOK
+            one.compare_anew()
         self.champion = name
         self.promoted += 1
         return learner
@@ -398,45 +447,9 @@ class Challengers:
             "all": {name: one.payload(trust_pickle=trust_pickle) for name, one in self.items()},
             "dropped": dict(self.dropped),
             "promoted": self.promoted,
+            "costs": self._decisions.costs,
         }
 
     def rivals(self) -> list[Rival]:
         """Return how each does."""
         return [one.rival(name) for name, one in self.items()]
-
-
-def among(answers: Answers, rows: Sequence[int], n: int) -> Answers:
-    """Return answers to some of n records as answers to all; the others have no key.
-
-    Examples
-    --------
-    >>> some = Answers(["a", "b"], np.array([0.9, 0.8]), np.array([0.9, 0.2]), {})
-    >>> every = among(some, [0, 2], 3)
-    >>> every.labels, every.sure.tolist(), every.refused
-    (['a', None, 'b'], [0.9, 0.0, 0.8], {1: 'no key'})
-
-    """
-    labels: list[Any] = [None] * n
-    for row, label in zip(rows, answers.labels, strict=True):
-        labels[row] = label
-    refused = dict.fromkeys(sorted(set(range(n)) - set(rows)), "no key")
-    refused |= {rows[i]: why for i, why in answers.refused.items()}
-
-    def wide(values: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        if values is None:
-            return None
-        full = np.zeros(n)
-        full[list(rows)] = values
-        return full
-
-    return Answers(labels, wide(answers.sure), wide(answers.truth), refused)
-
-
-def _together(one: Sequence[int], other: Sequence[int]) -> tuple[Any, Any]:
-    """Return where the rows are that are in both."""
-    if len(one) == len(other) and list(one) == list(other):
-        return slice(None), slice(None)
-    _, here, there = np.intersect1d(
-        np.array(one, np.int64), np.array(other, np.int64), assume_unique=True, return_indices=True
-    )
-    return here, there

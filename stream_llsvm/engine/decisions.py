@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +20,7 @@ from stream_llsvm.learners.decision import Decided, Decision
 from stream_llsvm.model.file import ModelFileError
 
 if TYPE_CHECKING:
-    from stream_llsvm.engine.progress import Progress
+    from stream_llsvm.engine.progress import Progress, Scored
 
 #: What a waiting record keeps of its decision: the label, the set, and each label's probability.
 Waiting = tuple[Any, tuple[Any, ...] | None, dict[Any, float]]
@@ -78,6 +78,36 @@ class Decisions:
                 outcomes.append(self.decision.learn(proba, one, label))
         self._scores(progress).update(outcomes)
         return answers._replace(decided=decided)
+
+    @property
+    def costs(self) -> dict[str, dict[str, float]] | None:
+        """What decisions cost; None if nobody said."""
+        return None if self.decision is None else self.decision.costs
+
+    @property
+    def apart(self) -> float:
+        """How far costs lie apart; what is not named costs 0 or 1."""
+        low, high = self._bounds()
+        return high - low
+
+    def _bounds(self) -> tuple[float, float]:
+        told = [0.0, 1.0, *(v for row in (self.costs or {}).values() for v in row.values())]
+        return min(told), max(told)
+
+    def beside(self, answers: Answers) -> Answers:
+        """Return a challenger's answers with what costs would decide; nothing is learned of it."""
+        if self.decision is None or self.costs is None or answers.probabilities is None:
+            return answers
+        decide = self.decision.decide
+        return answers._replace(decided=[decide(one or {}) for one in answers.probabilities])
+
+    def priced(self, scored: Scored, labels: Sequence[Any], answers: Answers) -> Scored:
+        """Return what was scored with its costs for errors, from 0, the least, to 1, the most."""
+        if self.decision is None or self.costs is None or answers.decided is None:
+            return scored
+        decided, (low, high) = answers.decided, self._bounds()
+        costs = [self.decision.cost(labels[row], decided[row].label) for row in scored.rows]
+        return scored._replace(errors=(np.array(costs, float) - low) / (high - low))
 
     def waiting(self, answers: Answers, i: int) -> Waiting | None:
         """Return what a record keeps of its decision while it waits for its label."""

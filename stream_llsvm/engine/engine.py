@@ -183,7 +183,9 @@ class Engine:
             self.progress.why = self._what_moved
         self.order = Order(self.progress)
         self.rejects = Rejects(dead_letters, max_rejected_ratio)
-        self.challengers = Challengers(champion, window, given=challengers is not None)
+        self.challengers = Challengers(
+            champion, window, given=challengers is not None, decisions=self.decisions
+        )
         self.challengers.begin(challengers or {}, self.learner)
         self.late: LateLabels | None = None
         if labels is not None or waiting is not None:
@@ -341,7 +343,8 @@ class Engine:
             self.progress.cohorts.take(batch, scored)
             answers = self.decisions.take(batch, answers, self.progress)
             if len(self.challengers):
-                self.challengers.take(batch, scored, self.progress)
+                priced = self.decisions.priced(scored, batch.labels, answers)
+                self.challengers.take(batch, priced, self.progress)
             self.progress.foretold(answers)
             if self.late is not None:
                 self.late.hold(batch, answers, self.learner, self.progress)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.rejects import Rejects
 from stream_llsvm.engine.task import CLASSIFICATION, Task
 from stream_llsvm.engine.validation import MOST, counter, hashable, number, part, require
+from stream_llsvm.learners.decision import Decided
 
 DELAYS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, 3_600.0)  # seconds; a longer one is counted too
 
@@ -33,8 +34,8 @@ class Guess(NamedTuple):
     """A record that waits: its features, what was predicted and how surely, and when it came.
 
     Of a number nobody says how sure it is: 0. The weight is how much the record counts. The others
-    are challengers, by name: what each predicted, and how surely. What was decided is kept if
-    anything was, with the probabilities that it was decided from.
+    are challengers, by name: what each predicted, how surely, and what costs would decide. What was
+    decided is kept if anything was, with the probabilities that it was decided from.
     """
 
     x: dict[str, Any]
@@ -42,7 +43,7 @@ class Guess(NamedTuple):
     sure: float
     at: float
     weight: float = 1.0
-    others: Mapping[str, tuple[Any, float]] = MappingProxyType({})
+    others: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
     decided: tuple[Any, tuple[Any, ...] | None, dict[Any, float]] | None = None
 
     def kept(self) -> tuple[Any, ...]:
@@ -167,7 +168,7 @@ class Waiting:
         require(all(map(_is_label, labels)), "labels")
         if task != CLASSIFICATION:
             told = [one[2] for one in records]
-            told += [label for one in records for label, _ in dict(*one[6:7]).values()]
+            told += [label for one in records for label, *_ in dict(*one[6:7]).values()]
             require(all(len(one) < 8 for one in records), "records")
             told = [one for one in told if one is not None]
             require(all(map(_is_number, told)), "records")
@@ -227,8 +228,8 @@ def _are_answers(value: object) -> bool:
     return type(value) is dict and all(
         type(name) is str
         and type(told) is tuple
-        and len(told) == 2
-        and hashable(told[0])
+        and len(told) in (2, 3)  # without costs nothing is decided
+        and hashable(told)
         and type(told[1]) is float
         and 0 <= told[1] <= 1
         for name, told in value.items()
@@ -342,9 +343,13 @@ class LateLabels:
         if not refused:
             self._decisions.learn_late(guess.decided, label, progress)
         if len(self._challengers):
-            others = {name: _answers(*one, label, n) for name, one in guess.others.items()}
-            given = (guess.x, label, weight)
-            self._challengers.learn_late(*given, others, scored, progress)
+            others = {
+                name: _decided(_answers(told, sure, label, n), decided)
+                for name, (told, sure, *decided) in guess.others.items()
+            }
+            own = _decided(then, [] if guess.decided is None else guess.decided[:1])
+            priced = self._decisions.priced(scored, [label], own)
+            self._challengers.learn_late(guess.x, label, weight, others, priced, progress)
 
 
 def _answers(prediction: Any, sure: float, label: Any, classes: int | None) -> Answers:
@@ -358,3 +363,8 @@ def _answers(prediction: Any, sure: float, label: Any, classes: int | None) -> A
     unsure = 0.0 if prediction is None else (1 - sure) / max(1, classes - 1)
     p = sure if prediction == label else unsure
     return Answers([prediction], np.array([sure]), np.array([p]), {})
+
+
+def _decided(answers: Answers, labels: Sequence[Any]) -> Answers:
+    """Return an answer with the label that was decided, if any was."""
+    return answers._replace(decided=[Decided(labels[0])]) if labels else answers

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.alerts.rules import BY_NAME
 from stream_llsvm.dashboard.messages import alerts_shown, cohorts_shown, decision_shown
+from stream_llsvm.engine.challengers import Rival
 from stream_llsvm.engine.cohorts import Cohort
 from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.learners.decision import Decision
@@ -450,3 +451,19 @@ def test_some_events_are_seen_whole(browser: Browser) -> None:
         assert box is not None and panel is not None
         assert 300 < box["height"] < panel["height"] < 480
         photographed(page, "incidents")
+
+
+@pytest.mark.parametrize(("by_cost", "head"), [(True, "Costs more by"), (False, "Errs more by")])
+def test_challengers_are_compared_by_what_the_run_decides_by(
+    browser: Browser, by_cost: bool, head: str
+) -> None:
+    history, frame = calm(Run(), WELL)
+    rival = Rival(
+        "second", "LLSVMClassifier", frame["scores"], 900, 0, 900, -3.25, -4.5, -2.0, "better",
+        12.5, by_cost,
+    )  # fmt: skip
+    told = {"champion": "original", "rivals": [rival._asdict()], "dropped": {}}
+    with replaying(history) as server, opened(browser, f"{server.address}/#operate") as (page, _):
+        shown(server, page, frame | {"challengers": told})
+        expect(page.locator("#rivals thead")).to_contain_text(head)
+        expect(page.locator("#rivals tbody tr").nth(1)).to_contain_text("-3.2500")

@@ -3,7 +3,7 @@
 import { byId, el, fill, mark, say, shown, table } from "page/dom.js";
 import { count, score, seconds } from "page/numbers.js";
 
-const HEADS = ["Model", "Windowed", "Over all", { text: "Errs more by", title: "Its error minus the champion's, on the mean of the records that both answered" },
+const heads = (cost) => ["Model", "Windowed", "Over all", { text: cost ? "Costs more by" : "Errs more by", title: `Its ${cost ? "cost" : "error"} minus the champion's, on the mean of the records that both answered` },
   { text: "95% interval", title: "Holds the mean difference at every moment at once: look as often as you like" },
   "Verdict", { text: "Learns in", title: "What a record costs it" }, "Refused", ""];
 const VERDICTS = { better: "better than the champion", worse: "worse than the champion", undecided: "undecided" };
@@ -51,7 +51,7 @@ export function challengersPanel(page) {
     const point = (value) => (value === null ? "–" : `${value > 0 ? "+" : ""}${value.toFixed(4)}`);
     const own = [{ name: told.champion, head: true, after: ", the champion" },
       of(page.frame.scores, "windowed"), of(page.frame.scores, "cumulative"), "", "", "", "", "", ""];
-    table(node, "Champion and challengers", HEADS, [own, ...told.rivals.map((one) => [
+    table(node, "Champion and challengers", heads(told.rivals.some(({ by_cost: cost }) => cost)), [own, ...told.rivals.map((one) => [
       { name: one.name, head: true, after: `, ${one.model}` },
       of(one.scores, "windowed"), of(one.scores, "cumulative"), point(one.difference),
       one.compared ? `${point(one.low)} to ${point(one.high)}` : "–",
