@@ -9,6 +9,7 @@ import ipaddress
 import re
 import secrets
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -36,6 +37,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
+@lru_cache(maxsize=64)  # every request asks, and most name the same
 def is_loopback(host: str) -> bool:
     """Whether the name or address is this machine's own.
 
