@@ -66,11 +66,15 @@ def test_of_a_model_for_each_key_they_are_in_order_too(tmp_path: Path) -> None:
     assert [int(one["key"]) for one in found] == [i % 7 for i in range(1, 4_001)]
 
 
-def test_one_learner_goes_on_where_several_stopped_and_they_where_it_did(tmp_path: Path) -> None:
+@pytest.mark.parametrize("between", [1, "auto"])
+def test_one_learner_goes_on_where_several_stopped_and_they_where_it_did(
+    tmp_path: Path, between: Any
+) -> None:
     data, to, folder = csv_file(tmp_path / "a.csv", 6_000), tmp_path / "o", tmp_path / "kept"
     kept = ["--cluster", "local", "--checkpoints", folder]
     told(*arguments(data, to, *kept, "--max-records", 3_000))
-    assert told(*arguments(data, to, *kept, "--max-records", 500, workers=1))["learned"] == 3_500
+    some = arguments(data, to, *kept, "--max-records", 500, workers=between)
+    assert told(*some)["learned"] == 3_500
     assert told(*arguments(data, to, *kept))["learned"] == 6_000
     assert places(to) == list(range(2, 6_002))
 
