@@ -467,3 +467,18 @@ def test_challengers_are_compared_by_what_the_run_decides_by(
         shown(server, page, frame | {"challengers": told})
         expect(page.locator("#rivals thead")).to_contain_text(head)
         expect(page.locator("#rivals tbody tr").nth(1)).to_contain_text("-3.2500")
+
+
+def test_a_window_that_has_just_begun_is_told_as_that(browser: Browser) -> None:
+    history, frame = calm(Run(), WELL)
+    frame["scores"]["windowed"] = {}
+    del frame["estimated"]["windowed"]
+    with replaying(history) as server, opened(browser, server.address) as (page, faults):
+        shown(server, page, frame)
+        lead = page.locator('#glance [data-fact="Accuracy"] .small')
+        expect(lead).to_have_text("no label since the promotion")
+        shown(server, page, frame | {"id": 191, "scores": {}})
+        expect(lead).to_have_text("no label yet")
+        page.evaluate("location.hash = 'operate'")
+        expect(page.locator("#verdict")).to_have_text("Nothing is wrong.")
+        assert not faults

@@ -30,7 +30,7 @@ export function promisePanel(page) {
     const gap = scores.windowed?.overconfidence;
     facts([
       ["Estimated", percent(estimated.windowed), `of the last ${count(size)} answers; ${percent(estimated.cumulative)} of all`],
-      ["Measured", percent(scores.windowed?.accuracy), scores.windowed ? `of the last ${count(size)} labelled` : "no label yet"],
+      ["Measured", percent(scores.windowed?.accuracy), scores.windowed?.accuracy === undefined ? "no label yet" : `of the last ${count(size)} labelled`],
       ["Overconfidence", gap === undefined ? percent(gap) : `${gap > 0 ? "+" : ""}${percent(gap)}`.replace("-", "\u2212"), "promised less measured, of the same records", Math.abs(gap) > APART ? "warn" : ""],
       ["Labels", percent(status.predicted ? Math.min(1, status.learned / status.predicted) : null), `of the answers so far: ${count(status.learned)}`],
     ]);

@@ -99,13 +99,15 @@ function glance(page, status) {
   const listed = scoresOf(page.frame);
   const { lead } = listed;
   const value = scores?.windowed?.[lead.name] ?? null;
+  // After a promotion the window begins anew, though there were labels before.
+  const none = scores?.cumulative ? "no label since the promotion" : "no label yet";
   const [good, compared] = judged(listed, scores, status);
   const behind = status.lag ?? null;
   const kept = status.checkpoint;
   const reasons = Object.entries(status.reasons ?? {});
   const promised = estimateLeads(page.frame, lead);
   const facts = [
-    ...(promised !== null ? [["Estimated accuracy", percent(promised), `what the last ${count(size)} answers promise; ${value === null ? "no label yet" : `measured ${score(lead, value)}, ${compared}`}`, `lead ${good}`]] : [[lead.title[0].toUpperCase() + lead.title.slice(1), score(lead, value), value === null ? "no label yet" : `last ${count(size)}; ${compared}`, `lead ${good}`]]),
+    ...(promised !== null ? [["Estimated accuracy", percent(promised), `what the last ${count(size)} answers promise; ${value === null ? none : `measured ${score(lead, value)}, ${compared}`}`, `lead ${good}`]] : [[lead.title[0].toUpperCase() + lead.title.slice(1), score(lead, value), value === null ? none : `last ${count(size)}; ${compared}`, `lead ${good}`]]),
     ["Records", count(status.records), `${count(status.learned)} learned`],
     ["Rate", `${compact(status.rate)}/s`, "records per second"],
     ...(behind === null ? [] : [["Lag", count(behind), "records behind"]]),
