@@ -17,11 +17,7 @@ DIST = ROOT / "dist"
 
 def mistakes(root: Path) -> list[str]:
     """Return what must be mended before this tree can be released."""
-    version = version_of(root)
-    found = []
-    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
-    if f"\nversion: {version}\n" not in citation:
-        found.append(f"CITATION.cff has another version than stream_llsvm/version.py ({version})")
+    version, found = version_of(root), other_versions(root)
     changes = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     if not re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d$", changes, re.MULTILINE):
         found.append(f"CHANGELOG.md has no heading '## [{version}] - YEAR-MONTH-DAY'")
@@ -29,6 +25,20 @@ def mistakes(root: Path) -> list[str]:
         found.append("there are changes that are not committed: git status")
     if _git(root, "tag", "--list", f"v{version}"):
         found.append(f"there is a tag v{version}: raise stream_llsvm/version.py")
+    return found
+
+
+def other_versions(root: Path) -> list[str]:
+    """Return which files name another version than the package has."""
+    version, found = version_of(root), []
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8")
+    if f"\nversion: {version}\n" not in citation:
+        found.append(f"CITATION.cff has another version than stream_llsvm/version.py ({version})")
+    for path in [*sorted(root.glob("docs/**/*.md")), *sorted(root.glob("deploy/**/*.yaml"))]:
+        tags = set(re.findall(r"stream-llsvm:(\d[\w.]*)", path.read_text(encoding="utf-8")))
+        if tags - {version}:
+            told = ", ".join(sorted(tags))
+            found.append(f"{path.relative_to(root)} names an image of another version: {told}")
     return found
 
 
