@@ -1,7 +1,7 @@
 """The story of examples/fraud, told step by step, with the page open beside it.
 
 ``STREAM_LLSVM_PICTURES=docs/pictures python -m pytest tests/examples/test_fraud.py`` draws the
-pictures of docs/examples/fraud.md anew.
+pictures of docs/operating.md anew.
 """
 
 from __future__ import annotations
