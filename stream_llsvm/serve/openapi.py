@@ -84,7 +84,7 @@ def described(models: Sequence[str]) -> dict[str, Any]:
     Examples
     --------
     >>> sorted(described(["default"])["paths"])[:2]
-    ['/healthz', '/v1/checkpoint']
+    ['/healthz', '/readyz']
 
     """
     posts = {
