@@ -1,4 +1,4 @@
-# Every target makes its own environment in .venv, once per pyproject.toml.
+# Every target makes its own environment in .venv, once per pyproject.toml and version.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -99,7 +99,7 @@ clean:
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # One stamp for each set of extras: the demo need not wait for the test tools.
-$(VENV)/.ready-%: pyproject.toml $(VENV)/.made
+$(VENV)/.ready-%: pyproject.toml stream_llsvm/version.py $(VENV)/.made
 	@echo "Installing stream_llsvm[$*] into $(VENV)"
 	@$(PIP) install --editable ".[$*]"
 	@touch $@

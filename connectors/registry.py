@@ -43,7 +43,9 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):")  # one letter is a drive of 
 #: The options of every source: which fields are what, and how values are read.
 FIELDS: Mapping[str, Key] = {
     "label": Key(COLUMN, "--label", "The column that is the label."),
-    "key": Key(COLUMN, "--key", "The column to join late labels by."),
+    "key": Key(
+        COLUMN, "--key", "The column to join late labels by, no feature; predictions have it."
+    ),
     "weight": Key(COLUMN, "--weight", "The column that says how much a record counts (1)."),
     "ignore": Key(COLUMNS, "--ignore", "Columns that are no features: a,b."),
     "features": Key(COLUMNS, "--features", "The only columns that are features: a,b."),

@@ -28,7 +28,7 @@ def test_a_state_is_what_it_was(name: str, way: str, found: dict[tuple[str, str]
             found[name, "one by one"] = digest_of(WAYS["one by one"](name))
         assert found[name, way] == found[name, "one by one"]
     if kept()["made on"] == machine():
-        assert found[name, way] == kept()["digests"][name][way], (
+        assert found[name, way] == kept()["digests"].get(name, {}).get(way), (
             "this change learns something else than before; if that is meant, say why in the "
             "commit and keep the new digests: python -m tests.digests --write"
         )

@@ -227,7 +227,7 @@ def test_a_folder_that_is_used_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_page_shows_the_pictures(name: str) -> None:
-    assert f"(../pictures/{name})" in (ROOT / "docs" / "examples" / "fraud.md").read_text()
+    assert f"(pictures/{name})" in (ROOT / "docs" / "operating.md").read_text()
     path = ROOT / "docs" / "pictures" / name
     assert path.stat().st_size < _LARGEST
     with Image.open(path) as shown:
