@@ -64,15 +64,17 @@ def reject(number: int, raw: bytes = b"\xff{") -> Rejected:
     return Rejected(Place("in", 0, number), "not json", "at 0", raw)
 
 
-def committed(kafka: Kafka, group: str) -> dict[int, int]:
-    """Return the offsets of a group that is named as its topic, by partition."""
+def committed(kafka: Kafka, group: str, topic: str = "") -> dict[int, int]:
+    """Return a group's offsets of a topic, by partition; the group is named as it unless said."""
     from kafka.errors import CoordinatorLoadInProgressError, CoordinatorNotAvailableError
 
     try:
         found = kafka.admin.list_group_offsets({group: None})[group]
     except (CoordinatorNotAvailableError, CoordinatorLoadInProgressError):
         return {}  # a broker that has just begun has not made room for groups yet
-    return {one.partition: kept.offset for one, kept in found.items() if one.topic == group}
+    return {
+        one.partition: kept.offset for one, kept in found.items() if one.topic == (topic or group)
+    }
 
 
 class Kafka:
