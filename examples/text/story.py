@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 
 from river import feature_extraction, naive_bayes
 
-# Not text.messages, as in other stories: there are other modules of the name text.
-sys.path.insert(0, str(Path(__file__).resolve().parents[0]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from course import Course, commonest, course, picture_wanted

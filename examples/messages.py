@@ -1,4 +1,8 @@
-"""Messages to a help desk: each goes to one of four teams, until some go to another one."""
+"""Messages to a help desk: each goes to one of four teams, until some go to another one.
+
+The story of them is in text/, in which they would be ``text.messages``; other modules have the
+name ``text``.
+"""
 
 from __future__ import annotations
 
