@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from stream_llsvm.cluster.plan import Load
 from stream_llsvm.cluster.shards import Files, first_file, next_epoch, sent_payload
 from stream_llsvm.engine.checkpoints import Checkpoints, Made
-from stream_llsvm.engine.key_shards import SHARDED, names_of
+from stream_llsvm.engine.key_shards import SHARDED, is_sharded, names_of
 from stream_llsvm.engine.resume import Contents, EngineError, contents_of, newest, take_back, tell
 from stream_llsvm.engine.save import once_only, written
 from stream_llsvm.engine.validation import MOST, count, counter, part, require
@@ -114,9 +114,8 @@ def _kept(model: Any) -> dict[str, Any]:
 
 def manifest_of(payload: Mapping[str, Any]) -> Manifest:
     """Return what a file's payload holds; ModelFileError if it is none, or does not fit."""
-    model = payload.get("model")
-    if isinstance(model, dict) and model.get("class") == SHARDED:
-        payload = {**payload, "model": part(model, "model", dict)}
+    if is_sharded(payload):
+        payload = {**payload, "model": part(payload["model"], "model", dict)}
     run = contents_of(payload)
     if "cluster" not in payload:  # of a single engine
         if run.waiting is not None:
@@ -187,8 +186,7 @@ def needed_for_good(checkpoints: Checkpoints) -> set[str]:
     for number in checkpoints.names().values():
         with contextlib.suppress(ModelFileError, OSError):
             payload = read(checkpoints.path(number))
-            model = payload.get("model")
-            if isinstance(model, dict) and model.get("class") == SHARDED:
+            if is_sharded(payload):
                 needed.update(names_of(payload))
     return needed
 

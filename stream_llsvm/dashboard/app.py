@@ -178,9 +178,7 @@ class Page:
         monitor = self._monitor
         if monitor.look is None:
             return {}
-        fires = {
-            name: one is not None and one.until is None for name, one in monitor.alerts.items()
-        }
+        fires = {name: one is not None and one.fires for name, one in monitor.alerts.items()}
         return metrics(monitor.look, monitor.silent_for, fires, monitor.name)
 
     async def _model(self, request: Request) -> Response:

@@ -104,6 +104,12 @@ def _read(path: Path, name: str, wanted: Callable[[Key], bool], order: Order) ->
     return Rows([key for i in mine if (key := keys[i]) is not None], matrix, facts[mine])
 
 
+def is_sharded(payload: Mapping[str, Any]) -> bool:
+    """Whether a payload is a manifest whose model's keys lie in such files."""
+    model = payload.get("model")
+    return isinstance(model, dict) and model.get("class") == SHARDED
+
+
 def names_of(payload: Mapping[str, Any]) -> list[str]:
     """Return the files of keys that a manifest names, oldest first."""
     files = part(part(payload, "cluster", dict), "files", dict)
@@ -113,10 +119,9 @@ def names_of(payload: Mapping[str, Any]) -> list[str]:
 
 def with_shards(payload: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return a manifest's payload with all that is known of keys in it; it names no files then."""
-    model = payload.get("model")
-    if not isinstance(model, dict) or model.get("class") != SHARDED:
+    if not is_sharded(payload):
         return payload
-    made = from_payload(part(model, "model", dict))
+    made = from_payload(part(payload["model"], "model", dict))
     require(isinstance(made, KeyedClassifier), "model")
     made._bank.hold(*read_rows(folder, names_of(payload), order_of(made)))
     without = payload["cluster"] | {"files": {"names": [], "rows": 0, "keys": 0}}

@@ -31,7 +31,9 @@ class Metrics:
         return Guard(self._answer, tokens, cookie, {"X-Content-Type-Options": "nosniff"})
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer: Response = metrics_answer(one.page.metrics() for one in self._models)
-        if Request(scope).method not in ("GET", "HEAD"):
+        answer: Response
+        if Request(scope).method in ("GET", "HEAD"):
+            answer = metrics_answer(one.page.metrics() for one in self._models)
+        else:
             answer = refusal(405, "/metrics takes GET", headers={"Allow": "GET"})
         await answer(scope, receive, send)

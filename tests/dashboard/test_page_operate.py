@@ -34,6 +34,16 @@ def view(page: Page) -> str:
     return str(page.evaluate("document.documentElement.dataset.view"))
 
 
+def fits_everywhere(page: Page, name: str) -> None:
+    """Look that nothing sticks out, wide and narrow; keep pictures, the last one dark."""
+    for width in (1440, 375):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert fits(page)
+        photographed(page, f"{name}-{width}")
+    page.emulate_media(color_scheme="dark")
+    photographed(page, f"{name}-dark")
+
+
 def calm(run: Run, i: int, **status: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the history and a frame of a run in which nothing goes wrong."""
     history = run.history(i)
@@ -309,12 +319,7 @@ def test_what_fires_is_told_since_when_and_with_which_value(browser: Browser) ->
         )
         expect(gone.locator(".todo")).to_contain_text("Its last value was 0.25")
         expect(page.locator("#alerts-now")).to_contain_text("1 fired in the last day and is over.")
-        for width in (1440, 375):
-            page.set_viewport_size({"width": width, "height": 900})
-            assert fits(page)
-            photographed(page, f"alerts-{width}")
-        page.emulate_media(color_scheme="dark")
-        photographed(page, "alerts-dark")
+        fits_everywhere(page, "alerts")
         shown(server, page, frame | {"id": 194} | alerts_shown(silent | {"rejected": over}))
         expect(page.locator("#alerts-now")).to_contain_text("None of ")
         expect(firing).not_to_be_visible()
@@ -347,12 +352,7 @@ def test_slices_are_a_table_for_each_field(browser: Browser) -> None:
         expect(rows.nth(3)).to_contain_text("(missing)")
         expect(rows.nth(4)).to_contain_text("(the rest)")
         expect(second.locator("tbody tr")).to_have_count(20)
-        for width in (1440, 375):
-            page.set_viewport_size({"width": width, "height": 900})
-            assert fits(page)
-            photographed(page, f"slices-{width}")
-        page.emulate_media(color_scheme="dark")
-        photographed(page, "slices-dark")
+        fits_everywhere(page, "slices")
         assert not faults
 
 
@@ -401,12 +401,7 @@ def test_decisions_are_told_with_what_was_promised_and_what_is_reached(browser: 
         expect(page.locator("#decision-chart canvas")).to_be_visible()
         expect(panel.locator(".legend .entry")).to_have_count(4)
         expect(page.locator("#costs")).not_to_be_visible()
-        for width in (1440, 375):
-            page.set_viewport_size({"width": width, "height": 900})
-            assert fits(page)
-            photographed(page, f"decisions-{width}")
-        page.emulate_media(color_scheme="dark")
-        photographed(page, "decisions-dark")
+        fits_everywhere(page, "decisions")
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 1440, "height": 900})
         costs = decided(costs={"spam": {"ham": 100}, "ham": {"spam": 5}}, class_weight={"spam": 3})
