@@ -9,6 +9,7 @@ from pathlib import Path
 import options
 import peers
 import results
+import speed_against
 from speed_digits import kernel_digits, linear_digits
 from speed_growth import for_ever, growth
 from speed_peers import forests, one_by_one
@@ -53,12 +54,26 @@ def main() -> None:
         type=options.names_from(MEASUREMENTS),
         help=f"comma-separated, of {', '.join(MEASUREMENTS)}; else all that suit the learner",
     )
+    parser.add_argument("--against", metavar="REV", help="print ratios to that commit instead")
+    parser.add_argument(
+        "--rows",
+        default="",
+        help=f"of --against: those that contain this text, of {'; '.join(speed_against.ROWS)}",
+    )
     parser.add_argument("--learner", choices=tuple(peers.OURS), default=USUAL, help="what to time")
     parser.add_argument("--rounds", type=options.at_least(1), default=5, help="rounds of A B A B")
     parser.add_argument(
         "--quick", action="store_true", help="a twentieth of the records, to try the script"
     )
     arguments = parser.parse_args()
+    effort = Effort(arguments.rounds, 0.05 if arguments.quick else 1.0)
+    if arguments.quick and arguments.write:
+        parser.error("--quick is for trying the script: its figures are not written")
+    if arguments.against is not None:
+        rows = [row for row in speed_against.ROWS if arguments.rows in row]
+        body = speed_against.compare(arguments.against, rows, *effort)
+        results.publish("speed-against", "Speed against a commit", body, arguments.write)
+        return
     suitable = measurable(arguments.learner)
     arguments.only = suitable if arguments.only is None else arguments.only
     unsuitable = [name for name in arguments.only if name not in suitable]
@@ -68,9 +83,6 @@ def main() -> None:
     without_data = [name for name in arguments.only if name in NEED_DATA]
     if arguments.data is None and without_data:
         parser.error(f"give --data DIR: {', '.join(without_data)} read data sets from there")
-    if arguments.quick and arguments.write:
-        parser.error("--quick is for trying the script: its figures are not written")
-    effort = Effort(arguments.rounds, 0.05 if arguments.quick else 1.0)
     for name in arguments.only:
         print(f"measuring {name} ...", file=sys.stderr)
         section = MEASUREMENTS[name](arguments.learner, arguments.data, effort)
