@@ -115,13 +115,14 @@ class CsvCodec(Codec):
             return None
         data = np.frombuffer(raws.block, dtype=np.uint8)
         filled = Filled.empty(len(raws), len(self._features))
+        others = np.empty((len(self.names), 3), dtype=np.int64)
         delimiter, texts = ord(self.delimiter), tuple(self.values.texts)
 
         def read(first: int, notes: Notes) -> int:
             return int(
                 read_csv(
                     (data, raws.starts, raws.ends), first, delimiter, texts, tuple(self._fields),
-                    tuple(filled), tuple(notes),
+                    tuple(filled), others, tuple(notes),
                 )
             )  # fmt: skip
 

@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from stream_llsvm.kernels import boxes
-from stream_llsvm.kernels.cache import kept
+from stream_llsvm.kernels.cache import OPTIONS, kept
 from stream_llsvm.kernels.inside_numba import KernelCompiler, OutlinedPartCompiler
 
 #: Bytes, places or numbers, as each function says.
@@ -21,7 +21,7 @@ Begin = Any
 Bits = Any
 
 # Whether it is inlined is said, since it would else be as in the caller that is compiled first.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": False}
+_OPTIONS = OPTIONS | {"forceinline": False}
 _PART = _OPTIONS | {"no_cfunc_wrapper": True}
 
 

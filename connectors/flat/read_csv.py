@@ -36,7 +36,7 @@ class _Line(NamedTuple):
 def read_csv(
     raws: tuple[Array, Array, Array], first: int, delimiter: int, texts: Plain,
     fields: tuple[Array, Array, Array, Array], filled: tuple[Array, Array, Array],
-    notes: tuple[Array, Array, Array],
+    others: Array, notes: tuple[Array, Array, Array],
 ) -> int:  # fmt: skip
     """Read lines from one on; return up to which there was room to note new names.
 
@@ -50,6 +50,8 @@ def read_csv(
         What stands between two fields.
     texts, fields, filled, notes
         See `Texts`, `Fields`, `Filled` and `Notes`; fields are not named.
+    others
+        Scratch, int64 (fields, 3).
 
     """
     data, starts, ends = raws
@@ -57,11 +59,10 @@ def read_csv(
     values, spans, odd = filled
     begin, known, noted = begin_of(data), Texts(*texts), Notes(*notes)
     line = _Line(delimiter, known.point, roles, kinds, values, spans)
-    # What is no number is looked at after the line: the loop over its bytes must stay small.
-    others = np.empty((len(roles), 3), dtype=np.int64)
     for i in range(first, len(starts)):
         if not has_room(noted, len(roles)):
             return i
+        # What is no number is looked at after the line: the loop over its bytes must stay small.
         found, count = _line(begin, starts[i], ends[i], line, others, i)
         for k in range(count):
             if found == ODD:

@@ -25,8 +25,7 @@ FLOOR = 1e-15
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
-    # Nothing here owns memory: references that were counted would never be let go again.
-    return kept(function, Path(__file__), nogil=True, error_model="numpy", _nrt=False)
+    return kept(function, Path(__file__))
 
 
 @_compiled

@@ -34,6 +34,11 @@ PACKAGE = Path(__file__).parents[1]
 #: Kernels that are installed with the package; in a checkout, those that the next wheel will hold.
 SHIPPED = Path(__file__).parent / "shipped"
 
+#: How all that is compiled here is compiled. Nothing owns memory, so no references are counted:
+#: the passes of ``numba_passes.py`` never give one back, and with counting on each call would keep
+#: every array it is given alive. A function that would allocate is refused by the compiler.
+OPTIONS: dict[str, Any] = {"nogil": True, "_nrt": False, "error_model": "numpy"}
+
 #: All that is kept, by the kernels of this process.
 caches: list[KernelCache] = []
 
@@ -176,7 +181,7 @@ def kept(function: Callable[..., Any], *sources: Path, **options: Any) -> Any:
         The folders or files of all that becomes a part of the machine code: numba would look at the
         function's own file only, and reuse machine code although a function called had changed.
     options
-        What numba's ``njit`` takes.
+        What numba's ``njit`` takes, beside `OPTIONS`.
 
     Returns
     -------
@@ -184,9 +189,9 @@ def kept(function: Callable[..., Any], *sources: Path, **options: Any) -> Any:
         Numba's dispatcher.
 
     """
-    compiled = njit(pipeline_class=KernelCompiler, **options)(function)
+    compiled = njit(pipeline_class=KernelCompiler, **OPTIONS | options)(function)
     if AS_EXPECTED:
-        compiled._cache = KernelCache(function, _stamp(sources))
+        compiled._cache = KernelCache(function, _stamp((*sources, Path(__file__))))
         caches.append(compiled._cache)
     return compiled
 

@@ -18,7 +18,7 @@ from typing import Any
 from numba import njit
 from numpy.typing import NDArray
 
-from stream_llsvm.kernels.cache import kept
+from stream_llsvm.kernels.cache import OPTIONS, kept
 from stream_llsvm.kernels.inside_numba import OutlinedPartCompiler, PartCompiler
 
 #: What kernels take: float32, float64 or int64, as each says.
@@ -26,12 +26,7 @@ Array = NDArray[Any]
 #: A float of either size: numbers in a kernel keep the size they came in.
 Real = Any
 
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "_nrt": False,
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-}
+_OPTIONS = OPTIONS | {"fastmath": {"reassoc", "contract", "nsz", "arcp"}}
 _STEADY = _OPTIONS | {"fastmath": {"contract", "nsz"}}
 # For what neither Python nor C calls.
 _NO_WRAPPERS: dict[str, Any] = {"no_cfunc_wrapper": True, "no_cpython_wrapper": True}

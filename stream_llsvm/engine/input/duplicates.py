@@ -26,7 +26,7 @@ def note_keys(codes: NDArray[Any], table: NDArray[Any]) -> int:
     return again
 
 
-_note: Any = kept(note_keys, Path(__file__), nogil=True, error_model="numpy", _nrt=False)
+_note: Any = kept(note_keys, Path(__file__))
 
 
 class Duplicates:

@@ -289,8 +289,7 @@ def diverged(
 
 
 def _compiled(function: Any) -> Any:
-    # Nothing here owns memory: references that were counted would have to be let go again.
-    return kept(function, Path(__file__), nogil=True, error_model="numpy", _nrt=False)
+    return kept(function, Path(__file__))
 
 
 count_fields, find_names, diverge = map(
