@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
+from numba.core import dispatcher
 
 pytest.importorskip("kafka", reason="comes with the extra 'test'")
 
@@ -36,7 +36,9 @@ from stream_llsvm.connectors.file.source import FileSource
 from stream_llsvm.connectors.kafka.fast_read import unpacked
 from stream_llsvm.engine import Engine
 from stream_llsvm.kernels import cache as kernels
-from stream_llsvm.model import state
+from stream_llsvm.model import scheduler, state
+
+Dispatcher: Any = dispatcher.Dispatcher
 
 
 @cache
@@ -154,7 +156,7 @@ def test_no_compiled_function_keeps_what_it_is_given(
     compiled = kind.__call__
     monkeypatch.setattr(kind, "__call__", watched, raising=False)
     # Stage by stage, but on one thread: another one would hold the same arrays for a moment.
-    stages = state.run_on_threads
+    stages: Any = scheduler.run_on_threads
     monkeypatch.setattr(state, "run_on_threads", lambda *given: stages(*given[:-1], 1))
     use_everything(tmp_path)
     assert set(every) - set(kept) == set(), "which this test does not call yet"
