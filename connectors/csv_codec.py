@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,8 +56,8 @@ class CsvCodec(Codec):
 
     def __init__(self, names: Sequence[str], delimiter: str = ",", **options: Any) -> None:
         super().__init__(**options)
-        if twice := sorted({name for name in names if list(names).count(name) > 1}):
-            raise ValueError(f"two columns have the name {show(twice[0])}; names must differ")
+        if twice := [name for name, times in Counter(names).items() if times > 1]:
+            raise ValueError(f"two columns have the name {show(min(twice))}; names must differ")
         self.names = tuple(names)
         self.delimiter = as_delimiter(delimiter)
         absent = sorted((self.selection.features or frozenset()) - set(names))

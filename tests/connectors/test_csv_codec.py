@@ -220,3 +220,19 @@ def test_a_record_has_at_most_a_hundred_lines() -> None:
     assert len(parted(b'1,"' + b"\n" * 99 + b'"\n', 2)) == 1
     assert len(parted(b'1,"' + b"\n" * 100 + b'"\n', 2)) == 101
     assert len(parted(b'1,"' + b"x" * 50 + b"\n" + b"x" * 50 + b'"\n', 2, 90)) == 2
+
+
+def test_the_work_for_a_header_grows_with_its_columns_and_no_faster() -> None:
+    compared = 0
+
+    class Name(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+    n = 2_000
+    CsvCodec([Name(f"c{i}") for i in range(n)], label="c7", key="c9", ignore=["c8"])
+    assert compared < 10 * n
