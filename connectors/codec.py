@@ -9,7 +9,8 @@ stream can hold makes it raise. What a value may be is the same in every format:
   ``on_bad_field`` says. With ``numeric=False`` values pass as they are.
 - A label or a key is text, a whole number, a number or a boolean; a record may have none. Where
   all is text (CSV), what looks like a whole number is one (``7`` and ``-7``, not ``007``, ``7.0``
-  or anything beyond 18 digits), the rest stays text, and nothing at all is None.
+  or anything beyond 18 digits), the rest stays text, and nothing at all is None. A label that reads
+  NaN is missing in every format.
 """
 
 from __future__ import annotations

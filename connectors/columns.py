@@ -15,6 +15,7 @@ from stream_llsvm.connectors.values import Unread
 from stream_llsvm.kernels.boxes import FIRST_BOX, NAME
 from stream_llsvm.records.boxes import unboxed
 from stream_llsvm.records.texts import as_name
+from stream_llsvm.records.values import NO_LABEL
 
 
 class Record(NamedTuple):
@@ -118,6 +119,8 @@ def _fill(
         else:
             batch.labels += [record.label for record in part]
             batch.keys += [record.key for record in part]
+    if not NO_LABEL.isdisjoint(batch.labels):
+        batch.labels = [None if label in NO_LABEL else label for label in batch.labels]
     if dictionary is not None and parts:
         first = parts[0]
         names = first.names if isinstance(first, Columns) else tuple(first[0].x)

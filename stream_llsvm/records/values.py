@@ -30,6 +30,8 @@ _NUMBERS_ONLY = (
 _UNREADABLE = (
     "a value is a number, a text, a time or a list of names; write it as one of these or drop it"
 )
+#: Texts that stand for a missing label in files, messages and requests: NaN, as programs write it.
+NO_LABEL = frozenset({"NaN", "nan", "NAN", "Nan"})
 _LISTS = (list, tuple, set, frozenset)
 _WHOLE = (int, np.integer, np.bool_)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from stream_llsvm.dashboard.guard import JSON
-from stream_llsvm.records.values import show
+from stream_llsvm.records.values import NO_LABEL, show
 from stream_llsvm.serve.refusal import RefusedError
 
 LINES = (
@@ -115,7 +115,7 @@ def only_label(body: bytes, names: Names) -> bytes:
 def id_of(body: bytes, names: Names) -> tuple[Any, bool]:
     """Return the id of what a log holds, None if it has none, and whether it has a label."""
     record = orjson.loads(body)
-    return record.get(names.id), record.get(names.label) is not None
+    return record.get(names.id), _label_in(record, names.label) is not None
 
 
 class _WrongError(Exception):
@@ -202,7 +202,12 @@ def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, bool]:
     key = record.get(names.id)
     if key is not None and type(key) not in (str, int):
         raise _WrongError(f"{names.id!r} must be text or a whole number; got {show(key)[:_SHOWN]}")
-    return key, record.get(names.label) is not None
+    return key, _label_in(record, names.label) is not None
+
+
+def _label_in(record: Mapping[str, Any], name: str) -> Any:
+    label = record.get(name)
+    return None if type(label) is str and label in NO_LABEL else label
 
 
 def _label(one: Any) -> tuple[Any, Any]:
@@ -211,7 +216,7 @@ def _label(one: Any) -> tuple[Any, Any]:
         raise _WrongError(f"it is no object: write {example}; got {show(one)[:_SHOWN]}")
     if unknown := set(one) - {"id", "label"}:
         raise _WrongError(f"unknown: {show(min(unknown))[:_SHOWN]}: write {example}")
-    key, label = one.get("id"), one.get("label")
+    key, label = one.get("id"), _label_in(one, "label")
     if type(key) not in (str, int):
         said = "it is missing" if key is None else f"got {show(key)[:_SHOWN]}"
         raise _WrongError(f"'id' must be the text or the whole number of its record; {said}")
