@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from stream_llsvm.connectors.base import BadField, Batch, Place, Position, Rejec
 from stream_llsvm.connectors.codec import Codec, Deleted, plain
 from stream_llsvm.connectors.columns import Columns, Record, fill
 from stream_llsvm.connectors.values import Bad, Unread
+from stream_llsvm.records.nans import clear_nans
 from stream_llsvm.records.nested import flattened
 from stream_llsvm.records.values import show
 
@@ -169,7 +171,10 @@ class ObjectCodec(Codec):
             cells = self._cells(names, flat)
             if cells is None:
                 return None
-            values = np.array(cells, dtype=np.float64).reshape(len(raws), len(names))
+            values = np.array(cells, dtype=np.float64)
+            if cells is flat:
+                clear_nans(values)
+            values = values.reshape(len(raws), len(names))
         except (ValueError, TypeError, AttributeError, OverflowError, Bad, Deleted):
             return None
         if not self.values.settle(names, values) or np.isinf(values).any():
@@ -190,4 +195,7 @@ class ObjectCodec(Codec):
                 self.wordy = True
                 return None
             cells[text] = told if isinstance(told, float) else self.dictionary.box(told)
-        return [cells[value] if type(value) is str else value for value in flat]
+        return [
+            cells[value] if type(value) is str else value if value == value else nan  # noqa: PLR0124
+            for value in flat
+        ]

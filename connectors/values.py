@@ -241,7 +241,7 @@ class Values:
             return nan
         if result in (inf, -inf):
             raise Bad("infinite value", shown(name, value))
-        return result
+        return result if result == result else nan  # noqa: PLR0124  whatever its bits are
 
     def number_from(self, name: str, text: str) -> float:
         """Return a number, true or false that is written out, NaN if it is missing. Raises Bad."""

@@ -17,6 +17,7 @@ from stream_llsvm.connectors.values import Bad
 from stream_llsvm.extras import install_command
 from stream_llsvm.kernels.boxes import DAY_BITS
 from stream_llsvm.records.boxes import boxed_time
+from stream_llsvm.records.nans import with_plain_nans
 from stream_llsvm.records.values import show
 
 _ROWS = 1 << 14
@@ -266,7 +267,7 @@ class ParquetReader:
                     column = column.dictionary_decode()
                 if kind != pa.float64():
                     column = column.cast(pa.float64(), safe=False)
-                return column.to_numpy(zero_copy_only=False)
+                return with_plain_nans(column.to_numpy(zero_copy_only=False))
             if kinds.is_string(kind) or kinds.is_large_string(kind):
                 coded = column if kinds.is_dictionary(column.type) else column.dictionary_encode()
                 cells = self._cells(coded.dictionary.to_pylist())

@@ -66,12 +66,16 @@ def plain_numbers(x: Mapping[Any, Any]) -> tuple[Sequence[Any], bool] | None:
     """
     values: Sequence[Any] = tuple(x.values())
     kinds = set(map(type, values))
-    if NoneType in kinds:
-        values = [nan if value is None else value for value in values]
-        kinds.remove(NoneType)
+    missing = NoneType in kinds
+    kinds.discard(NoneType)
+    if not kinds <= _PLAIN:
+        return None  # other types may be numbers too, but each has to be looked at
+    if missing:
+        values = [nan if value is None or value != value else value for value in values]  # noqa: PLR0124
     try:
-        # Other types may be numbers too, but each has to be looked at; hypot as in `encode`.
-        if kinds <= _PLAIN and (size := hypot(*values)) != inf:
+        if (size := hypot(*values)) != inf:  # as in `encode`
+            if size != size and not missing:  # noqa: PLR0124
+                values = [value if value == value else nan for value in values]  # noqa: PLR0124
             return values, not size < EARLIEST and any(value >= EARLIEST for value in values)
     except OverflowError:
         pass  # an integer beyond the floats

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import repeat
-from math import hypot, inf
+from math import hypot, inf, nan
 from operator import itemgetter
 from typing import Any
 
@@ -17,11 +17,20 @@ from stream_llsvm.records.last_record import LastRecord, remembered, sorted_row
 from stream_llsvm.records.layout import Layout
 from stream_llsvm.records.matrix_rows import MatrixRows
 from stream_llsvm.records.names import check_name
+from stream_llsvm.records.nans import clear_nans
 from stream_llsvm.records.rows import ABSENT, Row, dense
 from stream_llsvm.records.times import says_when
 from stream_llsvm.records.values import show
 
 _NONE = np.zeros(0, dtype=np.int64)
+
+
+def _boxed(values: Iterable[Any], known: Callable[..., Any]) -> list[Any]:
+    """Return values with the boxes of texts that are known, and no NaN but the plain one."""
+    return [
+        known(v, v) if type(v) is str else nan if v is None or v != v else v  # noqa: PLR0124
+        for v in values
+    ]
 
 
 class FeatureSpace(MatrixRows):
@@ -138,19 +147,21 @@ class FeatureSpace(MatrixRows):
                     values = self._get(x)
                     self._pack(self._buffer, 0, *values)
                     # hypot is infinite if any value is (or if the sum of squares overflows, which
-                    # the careful path sorts out), even beside a NaN; it is NaN for a mere NaN.
+                    # the careful path sorts out), even beside a NaN; it is NaN for a NaN.
                     # A numpy complex scalar slips through, with numpy's own warning, in a feature
                     # that used to be real: looking at 22 types would double the time.
-                    if hypot(*values) != inf:
+                    if (size := hypot(*values)) != inf:
+                        if size != size:  # noqa: PLR0124
+                            clear_nans(self._raw)
                         self.ignored = 0
                         return self._row
                 elif len(x) == self._fixed:
                     values = self._get(x)
-                    self._pack(self._buffer, 0, *map(self._boxes.known.get, values, values))
+                    self._pack(self._buffer, 0, *_boxed(values, self._boxes.known.get))
                     row, self.ignored = self._expanded()
                     if self.ignored >= 0:
                         return row
-            except (KeyError, TypeError, ValueError, OverflowError, struct.error):
+            except (KeyError, TypeError, ValueError, ArithmeticError, struct.error):
                 pass  # the careful path finds out what it was
             last = self._last
             if last is not None and last.is_still(x):
@@ -260,7 +271,8 @@ class FeatureSpace(MatrixRows):
         # struct writes into a bytearray 0.1 us faster than into a numpy array.
         self._buffer = bytearray(8 * width)
         self._pack = struct.Struct(f"{width}d").pack_into
-        self._row = dense(np.frombuffer(self._buffer, dtype=np.float64).reshape(1, width))
+        self._raw = np.frombuffer(self._buffer, dtype=np.float64)
+        self._row = dense(self._raw.reshape(1, width))
         self._stale, self._fixed = False, -1
 
     def _fix(self, layout: Layout, *, sparse: bool) -> None:

@@ -14,6 +14,7 @@ from stream_llsvm.kernels.boxes import DAY_BITS, FIRST_BOX, KIND_SHIFT, TIME
 from stream_llsvm.records.cells import Cells
 from stream_llsvm.records.labels import label_array
 from stream_llsvm.records.names import check_name
+from stream_llsvm.records.nans import with_plain_nans
 from stream_llsvm.records.nested import flattened
 from stream_llsvm.records.sparse import NARROW, SparseRows, is_sparse, sparse_rows
 from stream_llsvm.records.values import as_number, show
@@ -156,12 +157,12 @@ def _from_array(X: NDArray[Any], cells: Cells) -> tuple[Names, NDArray[Any]]:
         )
     names = tuple(range(X.shape[1]))
     if isinstance(X, np.ma.MaskedArray):
-        return names, np.ma.filled(X.astype(np.float64), np.nan)
+        return names, with_plain_nans(np.ma.filled(X.astype(np.float64), np.nan))
     if X.dtype.kind in "biuf" and X.dtype.itemsize < _WIDE:
-        return names, X
+        return names, with_plain_nans(X)
     if X.dtype.kind in "biuf":
         with np.errstate(over="ignore"):  # a long double may become infinite, and is refused
-            return names, X.astype(np.float64, copy=False)
+            return names, with_plain_nans(X.astype(np.float64, copy=False))
     # Not tolist, which makes whole numbers of times.
     return _read_columns({j: list(X[:, j]) for j in names}, len(X), cells)
 
@@ -196,8 +197,9 @@ def _from_frame(X: Any, cells: Cells) -> tuple[Names, NDArray[np.float64]]:
     if names and all(kind.is_float() or _is_small_integer(kind) for kind in kinds):
         # One step for the usual frame; hundreds of columns one by one take their time.
         if frame.implementation.is_pandas_like():
-            return names, frame.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
-        return names, frame.to_numpy()
+            native = frame.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
+            return names, with_plain_nans(native)
+        return names, with_plain_nans(frame.to_numpy())
     columns: dict[Hashable, Any] = {}
     for j, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         columns[name] = _column(kind, frame[:, j], cells)
@@ -244,9 +246,11 @@ def _column(kind: nw.dtypes.DType, column: nw.Series[Any], cells: Cells) -> Any:
     """Return a column as an array of numbers, or as a list of values to be read."""
     if kind == nw.Boolean or kind.is_float() or _is_small_integer(kind):
         if column.implementation.is_pandas_like():
-            return column.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
+            native = column.to_native().to_numpy(dtype=np.float64, na_value=np.nan)
+            return with_plain_nans(native)
         # Arrow refuses to cast integers that a float cannot hold exactly; numpy rounds them.
-        return (column.cast(nw.Float64) if kind == nw.Boolean else column).to_numpy()
+        plain = column.cast(nw.Float64) if kind == nw.Boolean else column
+        return with_plain_nans(plain.to_numpy())
     if kind in (nw.Date, nw.Datetime):
         return _times(kind, column)
     if kind in (nw.Categorical, nw.Enum):  # codes of categories are not amounts of anything

@@ -74,8 +74,7 @@ class LastRecord(NamedTuple):
             told = [self.contents[name] for name in names]
         except KeyError:
             return None
-        if None in told:
-            told = [nan if value is None else value for value in told]
+        told = [nan if value is None or value != value else value for value in told]  # noqa: PLR0124
         values = np.frombuffer(struct.pack(f"{len(told)}d", *told))
         columns = np.arange(first, first + len(told))
         row = one_row(

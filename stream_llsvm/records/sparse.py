@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.records.nans import with_plain_nans
+
 #: Up to so many columns a sparse matrix is made a dense one: zeros are then values like others.
 NARROW = 64
 
@@ -104,4 +106,4 @@ def sparse_rows(X: Any) -> SparseRows:
     columns, starts = (
         np.require(part, np.int64, ["C", "A", "W"]) for part in (csr.indices, csr.indptr)
     )
-    return SparseRows(values, columns, starts, int(csr.shape[1]))
+    return SparseRows(with_plain_nans(values), columns, starts, int(csr.shape[1]))

@@ -227,7 +227,7 @@ def as_number(
         raise _not_a_number(name, value, row, advice) from None
     if math.isinf(number):
         raise _infinite(name, value, row)
-    return number
+    return number if number == number else math.nan  # noqa: PLR0124  see nans.py
 
 
 def _said(name: object, value: object, row: int | None) -> str:

@@ -19,6 +19,7 @@ from stream_llsvm.connectors.csv_codec import CsvCodec
 from stream_llsvm.connectors.json_codec import JsonCodec
 from stream_llsvm.connectors.msgpack_codec import MsgpackCodec
 from stream_llsvm.connectors.svmlight_codec import SvmlightCodec
+from stream_llsvm.records.boxes import unboxed
 from tests.connectors.support import decoded, everything, records
 
 CODECS: list[Codec] = [
@@ -300,3 +301,33 @@ def test_places_are_a_sequence() -> None:
 def test_label_and_key_differ() -> None:
     with pytest.raises(ValueError, match="cannot be both"):
         JsonCodec(label="y", key="y")
+
+
+@pytest.mark.parametrize("more", [{}, {"c": "x"}, {"t": "some words of a text"}, {"o": {"p": 1}}])
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_nan_says_nothing_whatever_its_bits_are(more: dict[str, Any], times: int) -> None:
+    name = np.array(0x7FF9000000000007).view(np.float64).item()
+    batches = [
+        decoded(MsgpackCodec(), *[msgpack.packb({"a": a, "b": 1.5, **more})] * times)
+        for a in (name, None)
+    ]
+    bits = [
+        [unboxed(x["a"]) for x in one.records or []] if one.values is None else one.values.tobytes()
+        for one in batches
+    ]
+    assert bits[0] == bits[1] and batches[0].texts == batches[1].texts
+
+
+@pytest.mark.parametrize("text", ["NaN", "nan"])
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_label_that_reads_nan_is_missing(text: str, times: int) -> None:
+    record = {"a": 1, "b": 2, "y": text}
+    for codec, raw in [
+        (CsvCodec(["a", "b", "y"], label="y"), f"1,2,{text}".encode()),
+        (JsonCodec(label="y"), json.dumps(record).encode()),
+        (MsgpackCodec(label="y"), msgpack.packb(record)),
+    ]:
+        assert decoded(codec, *[raw] * times).labels == [None] * times
+    assert (
+        decoded(JsonCodec(key="y"), *[json.dumps(record).encode()] * times).keys == [text] * times
+    )
