@@ -6,6 +6,7 @@ import os
 import select
 import stat
 import sys
+import weakref
 import zlib
 from pathlib import Path
 from typing import Any, Protocol
@@ -62,6 +63,7 @@ class PlainStream:
     def __init__(self, path: str) -> None:
         self.path = path
         self.file = opened(path)
+        self._close = weakref.finalize(self, os.close, self.file)  # whoever forgets to, too
         self.offset = 0
         self._tail = b""
 
@@ -102,7 +104,7 @@ class PlainStream:
 
     def close(self) -> None:
         """Let go of the file."""
-        os.close(self.file)
+        self._close()
 
 
 class StandardInput:

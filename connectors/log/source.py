@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -181,8 +182,7 @@ class LogSource:
             return False
         if self._offset == len(MAGIC):  # nothing was read of it: it is the same file
             return False
-        os.close(self._file)
-        self._file = -1
+        self._let_go()
         return self._open() and self._more()
 
     def _open(self) -> bool:
@@ -194,10 +194,10 @@ class LogSource:
             self._file = os.open(found[-1].path, os.O_RDONLY)
         except OSError as error:
             raise SourceError(f"{found[-1].path}: {error.strerror}") from None
+        self._close_file = weakref.finalize(self, os.close, self._file)
         begins = os.pread(self._file, len(MAGIC), 0)
         if begins != MAGIC:
-            os.close(self._file)
-            self._file = -1
+            self._let_go()
             if MAGIC.startswith(begins):
                 return False
             raise SourceError(f"{found[-1].path} does not begin as a log does")
@@ -253,9 +253,8 @@ class LogSource:
                 f"{self.name} begins with entry {found[0].first:,}: entry {number:,} was removed "
                 "as the log's size and age ask for"
             )
-        if self._file >= 0:
-            os.close(self._file)
-        self._file, self._block, self._at, self._number = -1, b"", 0, number
+        self._let_go()
+        self._block, self._at, self._number = b"", 0, number
         self.ended = False
         if not self._open() and number > 0:
             raise SourceError(f"{self.name} is empty, and the run stands before entry {number:,}")
@@ -264,6 +263,9 @@ class LogSource:
         """Let go of the files."""
         if self._writer is not None and self._grown in self._writer.readers:
             self._writer.readers.remove(self._grown)
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._file >= 0:
-            os.close(self._file)
+            self._close_file()
             self._file = -1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import gzip
 import json
 import os
@@ -26,6 +27,7 @@ from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.file.lines import LineReader
 from stream_llsvm.connectors.file.source import FileSource, format_of
 from stream_llsvm.extras import install_command
+from stream_llsvm.records.boxes import unboxed
 from tests.connectors.support import drained, everything, records, values_of
 
 N = 23
@@ -619,3 +621,34 @@ def test_a_feature_that_is_not_there(tmp_path: Path, kind: str) -> None:
     parquet_file(path) if kind == "parquet" else path.write_text(csv_text())
     with pytest.raises(SourceError, match="there is no column 'zz', which features names"):
         FileSource(path, label="y", features=["a", "zz"]).poll(9, 0.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists descriptors")
+@pytest.mark.parametrize("end", ["csv", "csv.gz", "csv.zst"])
+def test_a_source_that_nobody_closes_keeps_no_file_open(tmp_path: Path, end: str) -> None:
+    path = tmp_path / f"data.{end}"
+    path.write_bytes(PACKED[end.removeprefix("csv")](csv_text().encode()))
+
+    def opened() -> int:
+        gc.collect()
+        links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+        return [os.readlink(one) for one in links if os.path.islink(one)].count(str(path))
+
+    for _ in range(3):
+        left = source(path, follow=end == "csv")
+        assert left.poll(5, 0.0) is not None
+        assert opened() == 1
+        del left
+    assert opened() == 0
+
+
+def test_parquet_says_nothing_by_the_bits_of_a_nan(tmp_path: Path) -> None:
+    name = np.array([0x7FF9000000000007, 0x3FF0000000000000]).view(np.float64)
+    for more in ({}, {"c": ["x", "z"]}, {"t": ["some words of it", "and other words"]}):
+        path = tmp_path / "data.parquet"
+        pq.write_table(pa.table({"a": name, "y": [1, 0], **more}), path)
+        (batch,) = drained(FileSource(path, label="y"))
+        assert values_of([batch])[1] == 1.0
+        first = batch.records[0]["a"] if batch.values is None and batch.records else None
+        found = batch.values[0, 0] if batch.values is not None else first
+        assert found is not None and unboxed(found) == (0, 0)

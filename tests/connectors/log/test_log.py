@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import threading
@@ -258,3 +259,17 @@ def test_what_no_checkpoint_needs_is_removed_by_size_and_age(tmp_path: Path) -> 
 
 def test_the_command_line_knows_its_positions() -> None:
     assert describe({"log": 1_234}) == "before entry 1,234 of a log"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="only Linux lists descriptors")
+def test_a_source_that_nobody_closes_keeps_no_file_open(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path)
+    writer.append([(RECORD, b'{"a": 1}')])
+    writer.close()
+    source = LogSource(tmp_path, label="y")
+    assert source.poll(1, 0.0) is not None
+    del source
+    gc.collect()
+    links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+    opened = [os.readlink(one) for one in links if os.path.islink(one)]
+    assert not [one for one in opened if one.startswith(str(tmp_path))]
