@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -21,6 +20,7 @@ from stream_llsvm.dashboard.model_view import ModelView
 from stream_llsvm.dashboard.monitor import Monitor
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.model.feature_warnings import without_warnings
+from stream_llsvm.model.file import replace
 
 _POINTS = 600
 _MOST = 500  # records in a batch
@@ -106,13 +106,9 @@ def record(source: Source, model: Any, records: int, max_records: int | None) ->
 def write_report(path: str, recorded: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
     """Write what was recorded, and the scores of all learners, as one HTML file."""
     shown = one_file(static_files(), {**recorded, "compared": rows})
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.tmp")
     try:
-        unfinished.write_text(shown, encoding="utf-8")
-        unfinished.replace(target)
+        replace(path, shown.encode())
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         why = error.strerror or one_line(error)
         raise RunFailedError(f"--report: {path} could not be written: {why}") from error
 

@@ -16,7 +16,7 @@ from stream_llsvm.connectors.ownership import InUseError, Ownership, lock_file
 from stream_llsvm.engine.key_parts import Part, remove_unneeded, with_parts
 from stream_llsvm.engine.key_shards import with_shards
 from stream_llsvm.engine.lease import Lease, TermOverError, newest_term
-from stream_llsvm.model.file import ModelFileError, read, write
+from stream_llsvm.model.file import ModelFileError, read, replace, write
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
 _NAMED = "name-"  # files that say of which number is the checkpoint of a name
@@ -169,12 +169,7 @@ class Checkpoints:
             )
         if not self.path(number).exists():
             raise CheckpointError(f"there is no checkpoint {number} in {self.folder}")
-        unfinished = self.folder / f".{_NAMED}{name}.tmp"
-        with open(unfinished, "w", encoding="ascii") as file:
-            file.write(str(number))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self.folder / f"{_NAMED}{name}")
+        replace(self.folder / f"{_NAMED}{name}", b"%d" % number)
 
     def number_of(self, which: str) -> int:
         """Return the number of a checkpoint by its number, name or file; CheckpointError if none.

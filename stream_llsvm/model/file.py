@@ -24,7 +24,7 @@ from pathlib import Path
 
 from stream_llsvm.model.packing import MalformedError, pack, unpack
 
-__all__ = ["ModelFileError", "dumps", "loads", "read", "write"]
+__all__ = ["ModelFileError", "dumps", "loads", "read", "replace", "write"]
 
 MAGIC = b"\x89LLSVM\r\n"  # a high byte and a line end: text-mode copying breaks it at once
 VERSION = 2  # 1 did not say what lies where in a model's block; docs/formats.md
@@ -117,8 +117,33 @@ def write(
         The folder of the temporary file, on the same disk; that of `path` if
         not given.
     """
-    data = dumps(payload)
-    target = os.path.realpath(path)  # through a link, so that the link stays one
+    replace(path, dumps(payload), via=via, follow=True)
+
+
+def replace(
+    path: str | os.PathLike[str],
+    data: bytes,
+    *,
+    via: str | os.PathLike[str] | None = None,
+    follow: bool = False,
+) -> None:
+    """Put a file with these bytes into a path's place, whole or not at all.
+
+    The temporary file is new and has a name that nobody can guess: a link that somebody else put
+    into the folder is never written through.
+
+    Parameters
+    ----------
+    path
+        Where to write.
+    data
+        What the file holds.
+    via
+        As for `write`.
+    follow
+        Whether a link at `path` stays one, and the file that it names is replaced.
+    """
+    target = os.path.realpath(path) if follow else os.path.abspath(path)
     folder = os.path.dirname(target)
     temporary = os.path.join(via or folder, f".model-{secrets.token_hex(8)}.tmp")
     try:

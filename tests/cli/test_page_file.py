@@ -55,3 +55,14 @@ def test_a_place_where_no_report_can_be_is_told_at_once(tmp_path: Path) -> None:
         said = refused("evaluate", data, *PLAIN, "--report", place)
         assert complaint in said
         assert len(said.splitlines()) == 1
+
+
+def test_a_report_is_not_written_through_a_planted_link(tmp_path: Path) -> None:
+    victim, there = tmp_path / "victim", tmp_path / "report.html"
+    victim.write_text("precious")
+    (tmp_path / ".report.html.tmp").symlink_to(victim)
+    data = csv_file(tmp_path / "some.csv", 60)
+    told = run("evaluate", data, *PLAIN, "--models", "sapl", "--report", there)
+    assert told.exit_code == 0, told.output
+    assert victim.read_text() == "precious"
+    assert not there.is_symlink() and "<html" in there.read_text()

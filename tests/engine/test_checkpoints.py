@@ -170,3 +170,16 @@ def test_a_file_in_the_way_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CheckpointError, match="cannot use"):
         Checkpoints(tmp_path / "file")
+
+
+def test_a_name_is_not_written_through_a_planted_link(tmp_path: Path) -> None:
+    victim, folder = tmp_path / "victim", tmp_path / "kept"
+    victim.write_text("precious")
+    kept = Checkpoints(folder)
+    number = kept.write({"i": 1}, wait=True)
+    assert number is not None
+    (folder / ".name-good.tmp").symlink_to(victim)
+    kept.name(number, "good")
+    kept.close()
+    assert victim.read_text() == "precious"
+    assert kept.names() == {"good": number}

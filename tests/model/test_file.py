@@ -261,3 +261,19 @@ class TestOnDisk:
             loaded = model_file.read(path)
             assert isinstance(loaded["w"], np.ndarray)
             assert (loaded["w"] == loaded["turn"]).all()
+
+    def test_a_planted_link_is_not_written_through(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        victim, folder = tmp_path / "victim", tmp_path / "shared"
+        victim.write_bytes(b"precious")
+        folder.mkdir()
+        (folder / "report").symlink_to(victim)
+        model_file.replace(folder / "report", b"new")
+        assert (folder / "report").read_bytes() == b"new" and not (folder / "report").is_symlink()
+        # Even at a name that was guessed: a new file is made, or none.
+        monkeypatch.setattr("secrets.token_hex", lambda size: "guessed")
+        (folder / ".model-guessed.tmp").symlink_to(victim)
+        with pytest.raises(FileExistsError):
+            model_file.replace(folder / "report", b"newer")
+        assert victim.read_bytes() == b"precious"
