@@ -367,9 +367,12 @@ class ClusterEngine:
         kept = self.checkpoints
         if kept is None or not isinstance(self.model, KeyedClassifier):
             return
-        newest = None if kept.newest is None else self.named.pop(kept.newest.number, None)
-        if newest is None:
+        made = kept.newest
+        newest = None if made is None else self.named.pop(made.number, None)
+        if made is None or newest is None:
             return
+        for failed in [number for number in self.named if number < made.number]:
+            del self.named[failed]
         self._needed.append(newest)
         if len(self._needed) > kept.keep:
             del self._needed[: -kept.keep]
@@ -378,7 +381,7 @@ class ClusterEngine:
 
     def flush(self) -> None:
         """Return when all that was written is where it will survive this process."""
-        for sink in (self.sink, self.rejects.letters):
+        for sink in (self.rejects.letters, self.sink):
             if sink is not None:
                 sink.flush()
 

@@ -141,7 +141,7 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     if found is None:
         try:
             _begin_keys(engine, checkpoints)
-            write(engine, checkpoints, wait=True)
+            checkpoints.commit(write(engine, checkpoints, wait=True) or 0)
         except OSError as error:
             checkpoints.failed.clear()
             raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
@@ -177,6 +177,7 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     except ValueError as error:
         path = checkpoints.path(found.number)
         raise EngineError(f"{error} ({path} stands there; another folder begins anew)") from None
+    checkpoints.commit(found.number)
     tell(as_engine, run, f"from manifest {found.number}, {records:,} records")
 
 

@@ -91,7 +91,8 @@ class Checkpoints:
         Where; it is made if it is not there. Locked until `close`, or until the run that writes to
         it has ended; an idle one lets go if this process makes another for the same folder.
     keep
-        How many are kept, at least two: the last may not hold yet when it is written.
+        How many are kept, at least two: the last may not hold yet when it is written. What is
+        older goes when one is committed.
     on_error
         Called, maybe from the writing thread, when a checkpoint could not be written. The older
         ones are as good as before, and the next one is tried as usual.
@@ -123,6 +124,7 @@ class Checkpoints:
         self.ownership = Ownership(self.folder, self.release)
         self._lock, self._left = -1, list[int]()  # which there were when the lock was left
         self._pending: Future[OSError | TermOverError | None] | None = None
+        self._removing: Future[None] | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._acquire()
@@ -136,7 +138,8 @@ class Checkpoints:
         self.failed: deque[OSError] = deque(maxlen=100)
         self.failing = False  # whether the last one could not be written
         self.newest: Made | None = None
-        self._held = 0
+        self._committed = 0
+        self._key_files: dict[int, tuple[str, ...]] = {}  # which those of this process need
 
     def _numbers(self) -> list[int]:
         matches = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
@@ -146,13 +149,15 @@ class Checkpoints:
         """Return where a checkpoint lies."""
         return self.folder / f"checkpoint-{number:010}.llsvm"
 
-    def hold(self, number: int) -> None:
-        """Keep this one, however many come after it, until another one is held.
+    def commit(self, number: int) -> None:
+        """Go by this one, which is on disk, until another is committed; remove what is too old.
 
-        A run with a transactional sink that dies between a checkpoint and its commit goes back to
-        the last one that was committed; dying so again and again, it must still find it.
+        It stays, however many are written after it: a run with a transactional sink that dies
+        between a checkpoint and its commit goes back to the last one that was committed; dying so
+        again and again, it must still find it.
         """
-        self._held = number
+        self._committed = number
+        self._removing = self._writer.submit(self._remove_old)
 
     def names(self) -> dict[str, int]:
         """Return the names that checkpoints were given, and the number of each."""
@@ -220,10 +225,12 @@ class Checkpoints:
     def ready(self, *, wait: bool = False) -> bool:
         """Whether the last one is written, well or not; with ``wait`` it is on return."""
         self.acquire()
-        if self._pending is not None and not (wait or self._pending.done()):
-            return False
-        self.finish()
-        return True
+        if wait:
+            self.finish()
+        elif self._pending is not None and self._pending.done():
+            self._pending.result()
+            self._pending = None
+        return self._pending is None
 
     def write(
         self,
@@ -278,20 +285,26 @@ class Checkpoints:
         except OSError:
             self._confirm()
             self.failing = True
-            for place in beside:  # no checkpoint names it
-                with contextlib.suppress(OSError):
-                    place.unlink()
+            with contextlib.suppress(OSError):  # first the one that may name the others
+                for place in (self.path(number), *beside):
+                    place.unlink(missing_ok=True)
             raise
+        self._key_files[number] = () if part is None else part.needed
         self.failing, self.newest = False, Made(number, time.time(), record)
-        self._confirm()  # those of the next owner are not this one's to remove
-        needed = {self._held, *self.names().values()}
-        for old in self._numbers()[: -self.keep]:
-            if old in needed:
-                continue
-            with contextlib.suppress(OSError):
-                self.path(old).unlink()
-        if part is not None:
-            remove_unneeded(self.folder, self._numbers())
+        self._confirm()
+
+    def _remove_old(self) -> None:
+        """Remove checkpoints beyond those that are kept, and the files that only they needed."""
+        with contextlib.suppress(OSError, TermOverError):  # the next time; the next `check` raises
+            self._confirm()  # those of the next owner are not this one's to remove
+            needed = {self._committed, *self.names().values()}
+            for old in self._numbers()[: -self.keep]:
+                if old not in needed:
+                    with contextlib.suppress(OSError):
+                        self.path(old).unlink()
+            kept = self._numbers()
+            self._key_files = {n: names for n, names in self._key_files.items() if n in kept}
+            remove_unneeded(self.folder, kept, self._key_files)
 
     def check(self) -> None:
         """Raise TermOverError if another process has taken the folder over."""
@@ -303,7 +316,10 @@ class Checkpoints:
             self._lease.confirm()
 
     def finish(self) -> None:
-        """Wait for the checkpoint that is being written."""
+        """Wait for the checkpoint that is being written, and for what is being removed."""
+        if self._removing is not None:
+            self._removing.result()
+            self._removing = None
         if self._pending is not None:
             self._pending.result()
             self._pending = None

@@ -466,7 +466,7 @@ class Engine:
         """Return when all that was read and written is where it will survive this process."""
         if isinstance(self.source, Volatile):
             self.source.sync()
-        for sink in (self.sink, self.rejects.letters):
+        for sink in (self.rejects.letters, self.sink):
             if sink is not None:
                 sink.flush()
 

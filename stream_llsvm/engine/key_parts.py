@@ -20,8 +20,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from stream_llsvm.engine.validation import require
@@ -157,18 +158,28 @@ def _rows(folder: Path, name: Any) -> dict[str, Any]:
     return rows
 
 
-def remove_unneeded(folder: Path, checkpoints: Iterable[int]) -> None:
+def remove_unneeded(
+    folder: Path,
+    checkpoints: Iterable[int],
+    known: Mapping[int, Sequence[str]] = MappingProxyType({}),
+) -> None:
     """Remove the files that none of these checkpoints needs.
 
-    Each needs those from the last one on that was written with all keys, up to itself; what is
-    newer than all of them is being written just now.
+    ``known`` says of some which files they need. The others need those from the last one on that
+    was written with all keys, up to itself; what is newer than all of them is being written just
+    now.
     """
+    needed = set(chain.from_iterable(known.values()))
     kept = sorted(checkpoints)
     found = [(int(m[1]), m[2], m[0]) for m in map(_NAME.fullmatch, os.listdir(folder)) if m]
     whole = sorted(n for n, kind, _ in found if kind == "all")
-    spans = [(whole[bisect_right(whole, n) - 1] if whole and whole[0] <= n else 0, n) for n in kept]
+    others = [n for n in kept if n not in known]
+    spans = [
+        (whole[bisect_right(whole, n) - 1] if whole and whole[0] <= n else 0, n) for n in others
+    ]
     newest = kept[-1] if kept else 0
     for number, _, name in found:
-        if number <= newest and not any(first <= number <= last for first, last in spans):
+        unneeded = not any(first <= number <= last for first, last in spans)
+        if number <= newest and unneeded and name not in needed:
             with contextlib.suppress(OSError):
                 (folder / name).unlink()

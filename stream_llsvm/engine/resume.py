@@ -148,8 +148,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     if found is None:
         # Even a run that dies before its first checkpoint must know where its outputs began.
         try:
-            number = write(engine, checkpoints, wait=True)
-            checkpoints.hold(number or 0)
+            checkpoints.commit(write(engine, checkpoints, wait=True) or 0)
         except OSError as error:
             checkpoints.failed.clear()
             raise EngineError(f"cannot write to {checkpoints.folder}: {error}") from None
@@ -181,7 +180,6 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     at = checkpoints.path(found.number).stat().st_mtime
     checkpoints.newest = Made(found.number, at, records)
     path = checkpoints.path(found.number)
-    checkpoints.hold(found.number)
     try:
         _seek(engine, contents)
     except (SourceError, ValueError) as error:
@@ -191,6 +189,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
             f"the position in {path} is none of {engine.source.name} ({type(error).__name__}: "
             f"{error}): give the source that it was of, or another folder"
         ) from error
+    checkpoints.commit(found.number)
     tell(engine, contents, f"from checkpoint {found.number}, {records:,} records")
 
 

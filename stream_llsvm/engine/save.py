@@ -1,13 +1,33 @@
-"""What a checkpoint of a run holds, when one is written, and what is lost if it cannot be."""
+"""What a checkpoint of a run holds, when one is written, and what is lost if it cannot be.
+
+A checkpoint is six steps, in this order, so that whatever dies or fails on the way undoes nothing:
+
+1. flush the source and the dead letters: a checkpoint must not stand behind what could be lost;
+2. flush the sink, which the checkpoint says the length of;
+3. gather the state of all parts, with the model and the position;
+4. write it, sync it, give it its name, sync the folder: by a thread of its own, as it takes long;
+5. only now say so: commit the predictions, show the position, let a log be cut;
+6. remove what is older than it.
+
+The engine's thread does step 5 at its next turn after step 4. What could not be written is noted,
+counts for nothing, and is tried again.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stream_llsvm.connectors.base import Displaying, Owned, Rollback, seekable, transactional
+from stream_llsvm.connectors.base import (
+    Displaying,
+    Owned,
+    Position,
+    Rollback,
+    seekable,
+    transactional,
+)
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost
 from stream_llsvm.engine.key_parts import Part
 from stream_llsvm.learners.keyed import KeyedClassifier
@@ -101,6 +121,14 @@ def once_only(engine: Engine) -> str:
     return ""
 
 
+class _Begun(NamedTuple):
+    """A checkpoint on its way: its number, what had come in before it, and the position in it."""
+
+    number: int
+    came: tuple[object, ...]
+    position: Position | None
+
+
 class Saver:
     """Writes the checkpoints of a run, now and then and at its end.
 
@@ -134,7 +162,8 @@ class Saver:
         self._engine, self._checkpoints, self.every = engine, checkpoints, every
         self._write = write
         self._due = 0.0
-        self._kept = self._came()  # what had come in before the last one
+        self._kept = self._came()  # what had come in before the last one that is on disk
+        self._begun: _Begun | None = None
         self.lost: Lost | None = None
 
     def begin(self) -> None:
@@ -145,6 +174,7 @@ class Saver:
     def turn(self) -> None:
         """Write one if it is time; raise TermOverError if the folder is another run's by now."""
         self._checkpoints.check()
+        self._settle()
         self._note_failures()
         if time.monotonic() >= self._due:
             self.write()
@@ -162,28 +192,39 @@ class Saver:
         engine, came = self._engine, self._came()
         if wait:  # one that is on its way may be all that is wanted, or may fail
             self._checkpoints.finish()
-        if came == self._kept and not self._checkpoints.failing:
+        self._settle()
+        if came == self._kept:
             return
-        sink, records = transactional(engine.sink), engine.progress.counts["records"]
-        engine.flush()
-        try:
-            number = self._write(engine, self._checkpoints, wait=wait or sink is not None)
+        engine.flush()  # 1, 2
+        try:  # 3, 4; what is only shown with its commit waits for both
+            wait_for_disk = wait or transactional(engine.sink) is not None
+            number = self._write(engine, self._checkpoints, wait=wait_for_disk)
         except OSError as error:
             self._note_failures()
             if wait:
                 newest = self._checkpoints.newest
                 before = 0 if newest is None else newest.record
-                self.lost = Lost(records - before, error.strerror or str(error))
+                records = engine.progress.counts["records"] - before
+                self.lost = Lost(records, error.strerror or str(error))
             return
-        if sink is not None:
-            sink.commit(engine.position)
         if number is not None:
-            self.lost = None
-            self._checkpoints.hold(number)
-            self._kept = came
-            engine.progress.note("checkpoint", f"number {number}")
-            if isinstance(engine.source, Displaying) and engine.position is not None:
-                engine.source.display(engine.position)
+            self._begun = _Begun(number, came, engine.position)
+            self._settle()
+
+    def _settle(self) -> None:
+        """Say that the last checkpoint is kept, as soon as it is on disk."""
+        begun, newest = self._begun, self._checkpoints.newest
+        if begun is None or newest is None or newest.number != begun.number:
+            return
+        engine, sink = self._engine, transactional(self._engine.sink)
+        self._begun = None
+        if sink is not None:  # 5
+            sink.commit(begun.position)
+        self._kept, self.lost = begun.came, None
+        engine.progress.note("checkpoint", f"number {begun.number}")
+        if isinstance(engine.source, Displaying) and begun.position is not None:
+            engine.source.display(begun.position)
+        self._checkpoints.commit(begun.number)  # 6
 
     def _came(self) -> tuple[object, ...]:
         """Return what changes whenever something comes in."""

@@ -26,7 +26,7 @@ def newest(folder: Path) -> Any:
 def filled(folder: Path, n: int, keep: int = 3) -> None:
     kept = Checkpoints(folder, keep=keep)
     for i in range(1, n + 1):
-        kept.write({"i": i}, wait=True)
+        kept.commit(kept.write({"i": i}, wait=True) or 0)
     kept.close()
 
 
@@ -37,18 +37,19 @@ def test_the_last_few_are_kept(tmp_path: Path) -> None:
     assert newest(tmp_path).contents == {"i": 5}
 
 
-def test_one_that_is_held_stays_however_many_come_after_it(tmp_path: Path) -> None:
+def test_one_that_is_committed_stays_however_many_come_after_it(tmp_path: Path) -> None:
     """A run that dies before each commit goes back to the last one that was committed."""
     kept = Checkpoints(tmp_path, keep=2)
     committed = kept.write({"i": 0}, wait=True)
     assert committed is not None
-    kept.hold(committed)
     for i in range(1, 5):
         kept.write({"i": i}, wait=True)
+        kept.commit(committed)  # as each process does that goes on from it
+        kept.finish()
     assert [found.contents["i"] for found in kept.newest_first()] == [4, 3, 0]
-    kept.hold(committed + 4)
-    kept.write({"i": 5}, wait=True)
-    assert [found.contents["i"] for found in kept.newest_first()] == [5, 4]
+    kept.commit(committed + 4)
+    kept.finish()
+    assert [found.contents["i"] for found in kept.newest_first()] == [4, 3]
     kept.close()
 
 

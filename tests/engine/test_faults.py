@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -12,8 +13,14 @@ import pytest
 
 from stream_llsvm import Engine
 from stream_llsvm.connectors import FileDeadLetters, FileSink, FileSource, ListSource
+from stream_llsvm.connectors.base import Position
+from stream_llsvm.connectors.log.source import LogSource
+from stream_llsvm.connectors.log.writer import LogWriter
+from stream_llsvm.engine import checkpoints as module
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
+from stream_llsvm.engine.watchers import Watcher
+from stream_llsvm.model.file import read, write
 from tests.engine.test_engine import learned, model, rows, source
 from tests.learners.support import everything, taught
 
@@ -198,3 +205,93 @@ def test_no_room_for_checkpoints(tmp_path: Path, then: str) -> None:
     kept.close()
     assert found.number == (last if then else good)
     assert found.contents["progress"]["counts"]["learned"] == (300 if then else 100)
+
+
+class Finish(Watcher):
+    """Lets each checkpoint be on disk, or have failed, before the next turn."""
+
+    def on_turn(self, engine: Engine) -> None:
+        assert engine.checkpoints is not None
+        engine.checkpoints.finish()
+
+
+class Shown(ListSource):
+    """Notes what it is told to display, and what the newest checkpoint on disk holds just then."""
+
+    def __init__(self, records: list[dict[str, Any]], folder: Path) -> None:
+        super().__init__(records, label="y")
+        self.folder, self.shown = folder, list[tuple[Position, object]]()
+
+    def display(self, position: Position) -> None:
+        newest = max(self.folder.glob("checkpoint-*.llsvm"))
+        self.shown.append((position, read(newest)["position"]))
+
+
+def test_nothing_is_said_of_a_checkpoint_that_is_not_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every other one fails: it is not noted and not displayed, and the next one is tried."""
+    tried: list[bool] = []
+
+    def at_times(path: Path, *given: Any, **how: Any) -> None:
+        tried.append(len(tried) % 2 == 0)
+        if not tried[-1]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, *given, **how)
+
+    monkeypatch.setattr(module, "write", at_times)
+    kept = Checkpoints(tmp_path)
+    stream = Shown([{k: r[k] for k in "abcy"} for r in rows(200)], tmp_path)
+    engine = Engine(
+        stream, model(), checkpoints=kept, every=0.0, max_batch=10, watchers=[Finish()]
+    )  # fmt: skip
+    engine.run()
+    kept.close()
+    good = [number for number, well in enumerate(tried, 1) if well]
+    assert len(good) > 5 and engine.lost is None
+    noted = [event["text"] for event in engine.progress.events if event["kind"] == "checkpoint"]
+    assert noted == [f"number {number}" for number in good[1:]]  # the first is of the beginning
+    assert [shown for shown, _ in stream.shown] == [held for _, held in stream.shown]
+    assert len(stream.shown) == len(noted) and stream.shown[-1][0] == stream.position
+
+
+KILLED = """
+import os, resource, sys
+from stream_llsvm import Engine, LLSVMClassifier
+from stream_llsvm.connectors.log.source import LogSource
+from stream_llsvm.connectors.log.writer import LogWriter
+from stream_llsvm.engine.checkpoints import Checkpoints
+from tests.engine.test_faults import Finish
+
+log = LogWriter(sys.argv[1], segment_bytes=500, keep_bytes=500, checkpoints=5)
+log.append([(0, b'{"a": %d, "y": %d}' % (i % 7, i % 7 > 3)) for i in range(50)])
+engine = Engine(
+    LogSource(sys.argv[1], label="y"), LLSVMClassifier(), checkpoints=Checkpoints(sys.argv[2]),
+    every=0.0, max_batch=5, watchers=[Finish()],
+)
+engine.run(30)
+longest = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, longest))  # enough for a file of the log
+for _ in range(20):
+    for i in range(10):
+        log.append([(0, b'{"a": %d, "y": %d}' % (i % 7, i % 7 > 3))])
+    log.sync()
+    engine.run(10)
+assert engine.lost is not None
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_log_is_not_cut_behind_checkpoints_that_fail(tmp_path: Path) -> None:
+    """What was acknowledged after the last good checkpoint is learned by the next process."""
+    log, folder = tmp_path / "log", tmp_path / "kept"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(log), str(folder)],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == -9, done.stderr
+    writer, kept = LogWriter(log), Checkpoints(folder)
+    engine = Engine(LogSource(log, label="y"), model(), checkpoints=kept)
+    writer.close()
+    assert engine.run()["learned"] == 250
+    kept.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +128,35 @@ def test_files_that_are_none_are_refused(tmp_path: Path, needed: Any) -> None:
     model_file.write(path, payload | {"model": None})
     with pytest.raises(ModelFileError):
         read_checkpoint(path)
+
+
+def test_a_failed_one_leaves_no_checkpoint_without_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder cannot be synced behind the checkpoint, whose files of keys are there."""
+    stream, synced, sync = records(KEYS + 100), list[int](), os.fsync
+    run(tmp_path, stream, KEYS)
+
+    def at_times(file: int) -> None:
+        synced.extend([file] * stat.S_ISDIR(os.fstat(file).st_mode))
+        if len(synced) == 2:
+            raise OSError(errno.EIO, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", at_times)
+    assert run(tmp_path, stream, KEYS + 100).lost is not None
+    monkeypatch.undo()
+    events = run(tmp_path, stream).progress.events
+    assert [event["kind"] for event in events if "checkpoint" in event["kind"]] == []
+
+
+def test_files_that_a_checkpoint_names_stay_whatever_lies_beside_them(tmp_path: Path) -> None:
+    """One with all keys, left by a checkpoint that failed, does not stand for those before it."""
+    names = [f"keys-000000000{n}.llsvm" for n in ("2-all", "3-changed", "4-all", "5-changed")]
+    for name in names:
+        (tmp_path / name).touch()
+    remove_unneeded(tmp_path, [3, 5], {5: (names[0], names[1], names[3])})
+    assert files(tmp_path) == [names[0], names[1], names[3]]
 
 
 @pytest.mark.parametrize("leave", [0, 8_192])
