@@ -23,6 +23,9 @@ HEAD = _HEAD.size
 _CHECKSUM = HEAD - _COVERED.size
 _NAME = re.compile(r"(\d{20})\.log")
 _AT_ONCE = 2**20
+_COVERED_KIND = 8  # bytes of a head before the kind
+#: A kind, and a time since 1970 and before 2242: what text is not.
+_LIKE_A_HEAD = re.compile(rb"[\x00\x01](?=.{7}[\x3f-\x41])", re.DOTALL)
 
 
 class Entry(NamedTuple):
@@ -95,17 +98,70 @@ def unpacked(block: bytes, number: int, at: int = 0) -> Iterator[tuple[int, Entr
 def entries(segment: Segment) -> Iterator[tuple[int, Entry]]:
     """Yield a segment's whole entries, and where in the file each ends.
 
-    Raises DamagedError as `unpacked` does, OSError if the file cannot be read.
+    What is damaged between them is passed over: their numbers tell. Raises OSError if the file
+    cannot be read.
     """
     with segment.path.open("rb") as file:
-        if (begins := file.read(len(MAGIC))) != MAGIC:
-            if MAGIC.startswith(begins):
-                return  # cut off
-            raise DamagedError(f"{segment.path} does not begin as a log does")
-        offset, number, left = len(MAGIC), segment.first, b""
-        while more := file.read(_AT_ONCE):
-            block, at = left + more, 0
-            for end, entry in unpacked(block, number):
-                yield offset + end, entry
-                at, number = end, entry.number + 1
-            left, offset = block[at:], offset + at
+        offset, number = len(MAGIC), segment.first
+        while True:
+            file.seek(offset)
+            left, damaged = b"", False
+            while not damaged and (more := file.read(_AT_ONCE)):
+                block, at = left + more, 0
+                try:
+                    for end, entry in unpacked(block, number):
+                        yield offset + end, entry
+                        at, number = end, entry.number + 1
+                except DamagedError:
+                    damaged = True
+                left, offset = block[at:], offset + at
+            file.seek(offset)
+            found = whole_after(file.read(), number)
+            if found is None:
+                return
+            offset, number = offset + found[0], found[1]
+
+
+def whole_after(block: bytes, number: int) -> tuple[int, int] | None:
+    """Return where the first whole entry of a block begins, and its number; None if there is none.
+
+    The block begins where this entry should, and does not.
+
+    Examples
+    --------
+    >>> seventh, eighth = (packed(i, RECORD, 1.5, b'{"x": 1}') for i in (7, 8))
+    >>> whole_after(seventh[:-1] + b"?" + eighth, 7), whole_after(seventh[:-1], 7)
+    ((25, 8), None)
+
+    """
+    for match in _LIKE_A_HEAD.finditer(block):
+        begin = match.start() - _COVERED_KIND
+        if begin < 0:
+            continue
+        checksum, length, _, _ = _HEAD.unpack_from(block, begin)
+        end = begin + HEAD + length
+        if length <= LONGEST and end <= len(block):
+            more = (_number_in(block[begin + _CHECKSUM : end], checksum) - number) & 0xFFFFFFFF
+            if more * HEAD <= begin:  # no more entries than there is room for
+                return begin, number + more
+    return None
+
+
+def _number_in(covered: bytes, checksum: int) -> int:
+    """Return the number, but for its higher bits, with which bytes have this checksum.
+
+    A checksum is linear in the bits of what it begins with, and each number gives another one.
+    """
+    zeros = bytes(len(covered))
+    basis: dict[int, tuple[int, int]] = {}  # by their highest bits: sums, and the numbers of each
+    for bit in range(32):
+        total, number = crc32(zeros, 1 << bit) ^ crc32(zeros), 1 << bit
+        while total.bit_length() in basis:
+            other = basis[total.bit_length()]
+            total, number = total ^ other[0], number ^ other[1]
+        basis[total.bit_length()] = total, number
+    total, number = checksum ^ crc32(covered), 0
+    while total:
+        other = basis[total.bit_length()]
+        total, number = total ^ other[0], number ^ other[1]
+    return number

@@ -16,18 +16,25 @@ from stream_llsvm.connectors.base import Batch, Position, SourceError
 from stream_llsvm.connectors.columns import Places
 from stream_llsvm.connectors.json_codec import JsonCodec
 from stream_llsvm.connectors.log.segments import (
+    HEAD,
     MAGIC,
     RECORD,
     DamagedError,
     Entry,
+    Segment,
+    entries,
     segment_path,
     segments,
     unpacked,
+    whole_after,
 )
 from stream_llsvm.connectors.log.writer import LogError, writer_of
 
 _AT_ONCE = 2**20  # bytes
 _PAUSE = 0.05  # seconds between two looks for more that another process writes
+_NOT_THE_END = (
+    "It is not the end of the log: restore the file, or begin anew with another folder"
+)
 
 
 class LogSource:
@@ -148,10 +155,7 @@ class LogSource:
             except DamagedError as error:
                 if self._is_behind_the_end():
                     return taken
-                raise SourceError(
-                    f"{self.folder}: {error}. It is not the end of the log: restore the file, or "
-                    "begin anew with another folder"
-                ) from None
+                raise SourceError(f"{self.folder}: {error}. {_NOT_THE_END}") from None
             if not self._more():
                 return taken
 
@@ -159,7 +163,11 @@ class LogSource:
         """Whether the bytes at hand were written by nobody who finished."""
         if self._writer is not None:
             return self._number >= self._sure
-        return segments(self.folder)[-1].first <= self._number
+        if segments(self.folder)[-1].first > self._number:
+            return False
+        begin = self._offset + self._at
+        rest = os.pread(self._file, os.fstat(self._file).st_size - begin, begin)
+        return whole_after(rest, self._number) is None
 
     def _more(self) -> bool:
         """Read on from the next entry; returns whether there is something new.
@@ -179,11 +187,24 @@ class LogSource:
         if self._block and (new or len(self._block) > left):
             return True
         if self._block or not segment_path(self.folder, self._number).exists():
-            return False
+            return self._goes_on(size)
         if self._offset == len(MAGIC):  # nothing was read of it: it is the same file
             return False
         self._let_go()
         return self._open() and self._more()
+
+    def _goes_on(self, size: int) -> bool:
+        """Whether more came to the file meanwhile; SourceError if others follow what is missing."""
+        if not any(one.first > self._number for one in segments(self.folder)):
+            if not self._block or self._is_behind_the_end():
+                return False
+        else:
+            before, self._block = self._block, os.pread(self._file, size, self._offset)
+            if len(self._block) > len(before):
+                return True
+        raise SourceError(
+            f"{self.folder}: entry {self._number:,} is cut off or missing. {_NOT_THE_END}"
+        )
 
     def _open(self) -> bool:
         """Open the segment with the next entry, and pass over those before it."""
@@ -202,25 +223,29 @@ class LogSource:
                 return False
             raise SourceError(f"{found[-1].path} does not begin as a log does")
         self._offset, self._block, self._at, self._sure = len(MAGIC), b"", 0, 0
-        wanted, self._number = self._number, found[-1].first
-        while self._number < wanted:
-            if not self._more():
-                raise SourceError(
-                    f"{self.folder} ends before entry {self._number:,}, and the run stands before "
-                    f"entry {wanted:,}: restore the log, or begin anew with another folder"
-                )
-            self._skip(wanted)
+        self._skip(found[-1])
         return True
 
-    def _skip(self, wanted: int) -> None:
-        try:
-            for at, entry in unpacked(self._block, self._number, self._at):
-                if entry.number >= wanted:
-                    return
-                self._at, self._number = at, entry.number + 1
-        except DamagedError as error:
-            if not self._is_behind_the_end():
-                raise SourceError(f"{self.folder}: {error}") from None
+    def _skip(self, segment: Segment) -> None:
+        """Pass over the entries before the next one; they may be damaged."""
+        number = segment.first
+        if number == self._number:
+            return
+        for end, entry in entries(segment):
+            number = entry.number + 1
+            if number >= self._number:
+                break
+        if number == self._number:
+            self._offset = end
+        elif number == self._number + 1:  # what is before it is damaged
+            self._offset = end - HEAD - len(entry.body)
+        else:
+            raise SourceError(
+                f"{self.folder} ends before entry {number:,}, and the run stands before entry "
+                f"{self._number:,}: restore the log, or begin anew with another folder"
+                if number < self._number
+                else f"{self.folder}: entry {self._number:,} is damaged. {_NOT_THE_END}"
+            )
 
     def _batch(self, taken: list[Entry]) -> Batch:
         records = [one for one in taken if one.kind == RECORD]
@@ -247,6 +272,13 @@ class LogSource:
         number = position.get("log")
         if set(position) != {"log"} or type(number) is not int or number < 0:
             raise SourceError(f"{self.name}: not a position in a log: {position}")
+        if self._writer is not None and self._writer.end > 0:
+            try:
+                self._writer.begin(number)
+            except OSError as error:
+                raise SourceError(f"{self.name}: a new file cannot be made: {error}") from None
+            if self._writer.failed:
+                raise SourceError(self._writer.failed)
         found = segments(self.folder)
         if found and number < found[0].first:
             raise SourceError(

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from stream_llsvm.connectors.log.segments import (
     MAGIC,
-    DamagedError,
+    Segment,
     entries,
     packed,
     segment_path,
@@ -33,8 +33,10 @@ class LogError(Exception):
 class LogWriter:
     """Appends to a log, which it owns as long as it is open.
 
-    What a crash cut off at the end is cut away when the log is opened, and kept in a file beside
-    it. `append` is called by one thread; `sync` by any.
+    What a crash cut off at the end, behind the last whole entry, is cut away when the log is opened,
+    and kept in a file beside it. If whole entries follow what is damaged, no byte is touched, and
+    nothing can be appended unless `begin` says that they are not needed. `append` is called by one
+    thread; `sync` by any.
 
     Parameters
     ----------
@@ -58,6 +60,8 @@ class LogWriter:
         How many bytes were cut away when it was opened.
     failed
         Why nothing can be appended any more, nothing if it can.
+    passed_over
+        Which entries the reader did not need that are damaged or missing; nothing if all are there.
 
     Examples
     --------
@@ -84,6 +88,9 @@ class LogWriter:
         self._segment_bytes = segment_bytes
         self._keep_bytes, self._keep_seconds = keep_bytes, keep_seconds
         self.torn, self.torn_why, self.failed, self.closed = 0, "", "", False
+        self.passed_over = ""
+        self._whole_from = 0  # what is before this entry may be damaged
+        self._made = self._made_synced = 0  # files, and how many of them survive the machine
         self.readers: list[threading.Event] = []
         self._guard = threading.Lock()  # of what is open, and how far it was written
         self._syncing = threading.Lock()
@@ -112,39 +119,67 @@ class LogWriter:
         if not found:
             self._file, self._size = self._created(0), len(MAGIC)
             return
-        last = found[-1]
-        whole, self.end = len(MAGIC), last.first
-        why = ""
-        try:
-            for offset, entry in entries(last):
-                whole, self.end = offset, entry.number + 1
-        except DamagedError as error:
-            why = str(error)
-        size = last.path.stat().st_size
-        if size < len(MAGIC):
-            self._file, self._size = self._created(last.first), len(MAGIC)
-            return
-        self.torn = size - whole
+        last = found.pop()
+        self._size, size = self._walk(last), last.path.stat().st_size
+        if size <= len(MAGIC) and found:
+            self._walk(found[-1])
+            if self.end < last.first:  # the machine died before what is between them was synced
+                last.path.unlink()
+                self._open()
+                return
+            self.end = last.first
+        self.torn = 0 if self._whole_from else max(0, size - self._size)
         if self.torn:
+            self.torn_why = f"entry {self.end:,} is damaged or cut off"
             with last.path.open("rb") as file:
-                file.seek(whole)
-                rest = file.read()
-            _write_whole(last.path.with_suffix(f".{self.end}.torn"), rest)
+                file.seek(self._size)
+                _write_whole(last.path.with_suffix(f".{self.end}.torn"), file.read())
+        if self._size == len(MAGIC):
+            self._file = self._created(last.first)
+            return
         self._file = os.open(last.path, os.O_WRONLY)
         if self.torn:
-            os.ftruncate(self._file, whole)
+            os.ftruncate(self._file, self._size)
             os.fsync(self._file)
-        self.torn_why = why or f"entry {self.end:,} is cut off"
-        self._size = whole
+
+    def _walk(self, last: Segment) -> int:
+        """Find the last whole entry, and what is damaged before it; return where it ends."""
+        size, self.end = len(MAGIC), last.first
+        for offset, entry in entries(last):
+            if entry.number > self.end:
+                self._whole_from = entry.number
+                self.failed = (
+                    f"{last.path}: entry {self.end:,}, at byte {size:,}, is damaged, and whole ones "
+                    f"follow it, from {entry.number:,} on. Restore the file from a copy; or give "
+                    f"all of them up: truncate -s {size} {last.path}"
+                )
+            size, self.end = offset, entry.number + 1
+        return size
+
+    def begin(self, number: int) -> None:
+        """Be told that the entries before this one are not needed any more.
+
+        If some of them are damaged, or the log ends before it, a new file begins.
+        """
+        if number < self._whole_from or (number <= self.end and not self._whole_from):
+            return
+        end = max(self.end, number)
+        begun = self._created(end)
+        if self._whole_from:
+            self.passed_over, self.failed = f"entry {self._whole_from - 1:,} is damaged", ""
+        else:
+            self.passed_over = f"entries {self.end:,} to {number - 1:,} are missing"
+        os.close(self._file)
+        self._file, self._size, self._whole_from = begun, len(MAGIC), 0
+        self.end = self.synced = end
 
     def _created(self, first: int) -> int:
         """Begin a segment; return its file, opened."""
         path = segment_path(self.folder, first)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        self._made += 1
         try:
             _write(file, MAGIC)
-            os.fsync(file)
-            _sync_folder(self.folder)
         except OSError:
             os.close(file)
             path.unlink(missing_ok=True)
@@ -194,13 +229,17 @@ class LogWriter:
         with self._syncing:
             with self._guard:
                 end, full, file = self.end, list(self._unsynced), self._file
-            if self.failed:
-                raise LogError(self.failed)
+                made = self._made
             if end == self.synced or self.closed:
                 return self.synced
+            if self.failed:
+                raise LogError(self.failed)
             try:
                 for one in (*full, file):
                     _sync(one)
+                if made != self._made_synced:
+                    _sync_folder(self.folder)
+                    self._made_synced = made
             except OSError as error:
                 self.failed = (
                     f"{self.folder} could not be synced: {error}. Look at the disk, and start again"

@@ -260,6 +260,15 @@ def _model(
     if sink is not None:
         stack.callback(sink.close)
     engine = make_engine(settings, sink, stack)
+    if writer.failed:
+        raise MistakeError(f"model {name}: {writer.failed}")
+    if writer.passed_over:
+        warn(
+            f"model {name}: {writer.passed_over} in the log; the checkpoint has learned them, and "
+            "a new file of the log begins behind them",
+            event="passed over",
+            model=name,
+        )
     Alarms(engine, settings["source"]["label"])
     kept = history_of(settings.get("checkpoints", {}))
     rules, deliveries = alerts_of(settings, name)

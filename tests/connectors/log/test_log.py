@@ -131,29 +131,108 @@ def test_a_tail_that_is_cut_off_is_cut_away_and_kept_beside(tmp_path: Path, cut:
     source.close()
 
 
-def test_every_cut_and_every_flipped_bit_leaves_a_log_that_goes_on(tmp_path: Path) -> None:
+def test_every_cut_leaves_a_log_that_goes_on(tmp_path: Path) -> None:
     """However the last file ends, what is whole before it is read, and nothing else."""
     written(tmp_path / "whole", 20, 1).close()
     (segment,) = segments(tmp_path / "whole")
     content = segment.path.read_bytes()
     chance = random.Random(0)
-    for case in range(150):
-        damaged = bytearray(content)
-        at = chance.randrange(len(MAGIC), len(damaged))
-        if case % 2:
-            damaged[at] ^= 1 << chance.randrange(8)
-        else:
-            del damaged[at:]
+    for case in range(75):
         folder = tmp_path / f"case {case}"
         folder.mkdir()
-        (folder / segment.path.name).write_bytes(damaged)
+        cut = chance.randrange(len(MAGIC), len(content))
+        (folder / segment.path.name).write_bytes(content[:cut] + bytes(case % 3 * 30))
         log = LogWriter(folder)
-        assert log.end < 20
+        assert log.end < 20 and not log.failed
         log.append([record(log.end)])
         source = LogSource(folder, key="id")
         assert ids(read(source)) == list(range(log.end))
         source.close()
         log.close()
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 60])
+def test_what_whole_entries_follow_is_not_cut_away(tmp_path: Path, zeros: int) -> None:
+    """A flipped bit, or a piece that was never written: no byte is touched, or only behind it."""
+    written(tmp_path / "whole", 20, 1).close()
+    (segment,) = segments(tmp_path / "whole")
+    content = segment.path.read_bytes()
+    chance = random.Random(0)
+    for case in range(75):
+        damaged = bytearray(content)
+        at = chance.randrange(len(MAGIC), len(damaged) - 100)
+        damaged[at] ^= 1 << chance.randrange(8)
+        damaged[at : at + zeros] = bytes(zeros)
+        folder = tmp_path / f"case {case}"
+        folder.mkdir()
+        path = folder / segment.path.name
+        path.write_bytes(damaged)
+        if damaged == content:
+            continue
+        offline = LogSource(folder, key="id")
+        with pytest.raises(SourceError, match="not the end of the log: restore the file"):
+            read(offline)
+        first = offline.position["log"]  # that is damaged
+        offline.close()
+        log = LogWriter(folder)
+        match = (
+            rf"{segment.path.name}: entry {first}, at byte \d+, is damaged, and whole ones follow"
+        )
+        with pytest.raises(LogError, match=match):
+            log.append([record(20)])
+        source = LogSource(folder, key="id")
+        with pytest.raises(SourceError, match=match):
+            source.seek({"log": first})
+        assert log.failed and log.end == 20
+        log.close()
+        assert path.read_bytes() == damaged and not list(folder.glob("*.torn"))
+        log = LogWriter(folder)
+        whole = int(log.failed.partition("from ")[2].partition(" ")[0])
+        source = LogSource(folder, key="id")
+        source.seek({"log": whole})  # a checkpoint stands behind the damage
+        assert f"entry {whole - 1} is damaged" in log.passed_over
+        assert log.append([record(20)]) == 20
+        assert ids(read(source)) == list(range(whole, 21))
+        assert path.read_bytes() == damaged and segments(folder)[-1].first == 20
+        source.close()
+        log.close()
+        again = LogWriter(folder)
+        assert again.end == 21 and not again.failed
+        again.close()
+
+
+def test_a_checkpoint_behind_the_log_begins_a_new_file(tmp_path: Path) -> None:
+    """As in a copy of a folder whose log was copied first."""
+    written(tmp_path, 10).close()
+    log = LogWriter(tmp_path)
+    source = LogSource(tmp_path, key="id")
+    source.seek({"log": 15})
+    assert log.passed_over == "entries 10 to 14 are missing"
+    assert log.append([record(15)]) == 15
+    assert ids(read(source)) == [15]
+    with pytest.raises(SourceError, match="entry 10 is cut off or missing"):
+        read(LogSource(tmp_path, key="id"))
+    source.close()
+    log.close()
+    again = LogWriter(tmp_path)
+    assert (again.end, again.failed, again.passed_over) == (16, "", "")
+    again.close()
+
+
+def test_a_file_that_was_begun_before_the_last_was_synced(tmp_path: Path) -> None:
+    """The machine died just then: the last file is empty, and the one before it is cut off."""
+    written(tmp_path, 100).close()
+    (segment,) = segments(tmp_path)
+    segment.path.write_bytes(segment.path.read_bytes()[:-5])
+    (tmp_path / f"{100:020}.log").write_bytes(MAGIC)
+    log = LogWriter(tmp_path)
+    assert log.end == 99
+    log.append([record(99)])
+    assert segments(tmp_path) == [segment]
+    source = LogSource(tmp_path, key="id")
+    assert ids(read(source)) == list(range(100))
+    source.close()
+    log.close()
 
 
 def test_an_empty_last_file_is_begun_anew(tmp_path: Path) -> None:
