@@ -32,9 +32,7 @@ from stream_llsvm.connectors.log.writer import LogError, writer_of
 
 _AT_ONCE = 2**20  # bytes
 _PAUSE = 0.05  # seconds between two looks for more that another process writes
-_NOT_THE_END = (
-    "It is not the end of the log: restore the file, or begin anew with another folder"
-)
+_NOT_THE_END = "It is not the end of the log: restore the file, or begin anew with another folder"
 
 
 class LogSource:
@@ -228,17 +226,15 @@ class LogSource:
 
     def _skip(self, segment: Segment) -> None:
         """Pass over the entries before the next one; they may be damaged."""
-        number = segment.first
-        if number == self._number:
-            return
-        for end, entry in entries(segment):
-            number = entry.number + 1
+        number, begin = segment.first, len(MAGIC)
+        for end, entry in entries(segment) if number < self._number else ():
+            number, begin = entry.number, end - HEAD - len(entry.body)
+            if number < self._number:
+                number, begin = number + 1, end
             if number >= self._number:
                 break
         if number == self._number:
-            self._offset = end
-        elif number == self._number + 1:  # what is before it is damaged
-            self._offset = end - HEAD - len(entry.body)
+            self._offset = begin
         else:
             raise SourceError(
                 f"{self.folder} ends before entry {number:,}, and the run stands before entry "

@@ -33,10 +33,10 @@ class LogError(Exception):
 class LogWriter:
     """Appends to a log, which it owns as long as it is open.
 
-    What a crash cut off at the end, behind the last whole entry, is cut away when the log is opened,
-    and kept in a file beside it. If whole entries follow what is damaged, no byte is touched, and
-    nothing can be appended unless `begin` says that they are not needed. `append` is called by one
-    thread; `sync` by any.
+    What a crash cut off at the end, behind the last whole entry, is cut away when the log is
+    opened, and kept in a file beside it. If whole entries follow what is damaged, no byte is
+    touched, and nothing can be appended unless `begin` says that it is not needed. `append` is
+    called by one thread; `sync` by any.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class LogWriter:
             if entry.number > self.end:
                 self._whole_from = entry.number
                 self.failed = (
-                    f"{last.path}: entry {self.end:,}, at byte {size:,}, is damaged, and whole ones "
-                    f"follow it, from {entry.number:,} on. Restore the file from a copy; or give "
-                    f"all of them up: truncate -s {size} {last.path}"
+                    f"{last.path}: entry {self.end:,}, at byte {size:,}, is damaged, and whole "
+                    f"ones follow it, from {entry.number:,} on. Restore the file from a copy; or "
+                    f"give all of them up: truncate -s {size} {last.path}"
                 )
             size, self.end = offset, entry.number + 1
         return size

@@ -1,14 +1,24 @@
-"""Which ids have come: a record that is sent again is learned once, and gets its answer again."""
+"""Which ids have come: a record that is sent again is learned once, and gets its answer again.
+
+They are read from the log at a start. A small file beside it says from which entry on, so that
+neither gigabytes without ids are read, nor those whose ids are forgotten.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import OrderedDict
-from pathlib import Path
 from typing import Any
 
-from stream_llsvm.connectors.log.segments import LABEL, DamagedError, entries, segments
+import orjson
+
+from stream_llsvm.connectors.log.segments import LABEL, entries, segments
+from stream_llsvm.connectors.log.writer import LogWriter
 from stream_llsvm.serve.bodies import Names, id_of
+
+_NOTE = "ids.json"
+_NOTED_EVERY = 100_000  # entries
 
 
 class Ids:
@@ -35,6 +45,7 @@ class Ids:
         self._labelled: OrderedDict[Any, None] = OrderedDict()
         self._answers: dict[int, Any] = {}
         self._waited: set[int] = set()  # entries that an answer is kept of, once it comes
+        self._noted = 0  # how many entries were synced when the file was written
 
     def number(self, key: Any) -> int | None:
         """Return the entry of the record with this id, None if none is remembered."""
@@ -90,20 +101,23 @@ class Ids:
         """Return the answer to an entry, None if it is not known."""
         return self._answers.get(number)
 
-    def read(self, folder: Path, names: Names, before: int) -> None:
+    def read(self, log: LogWriter, names: Names, before: int) -> None:
         """Remember the ids of a log; of entries before this one no answer will come again."""
+        first, count = self._first(log), 0
+        quoted = orjson.dumps(names.id)
         newest: list[list[tuple[int, int, Any, bool]]] = []
-        count = 0
-        for segment in reversed(segments(folder)):
+        for segment in reversed(segments(log.folder) if first < log.end else []):
             found: list[tuple[int, int, Any, bool]] = []
-            with contextlib.suppress(DamagedError):  # the source says so, if it must read it
-                for _, entry in entries(segment):
-                    key, labelled = id_of(entry.body, names)
-                    if key is not None:
-                        found.append((entry.number, entry.kind, key, labelled))
-                        count += entry.kind != LABEL
+            for _, entry in entries(segment):
+                body = entry.body
+                if entry.number < first or not (quoted in body or b"\\" in body):
+                    continue  # a name may be written with escapes, too
+                key, labelled = id_of(body, names)
+                if key is not None:
+                    found.append((entry.number, entry.kind, key, labelled))
+                    count += entry.kind != LABEL
             newest.append(found)
-            if count >= self.most:
+            if count >= self.most or segment.first <= first:
                 break
         for part in reversed(newest):
             for number, kind, key, labelled in part:
@@ -113,3 +127,27 @@ class Ids:
                         self._waited.discard(number)
                 if labelled:
                     self.label(key)
+        self.note(log, at_once=True)
+
+    def _first(self, log: LogWriter) -> int:
+        """Return the entry from which on the log is to be read."""
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            said = json.loads((log.folder / _NOTE).read_bytes())
+            if self.most <= int(said["ids"]) and int(said["end"]) <= log.end:
+                return int(said["first"])
+        return 0
+
+    def note(self, log: LogWriter, *, at_once: bool = False) -> None:
+        """Write down, now and then, from which entry on the log is to be read at the next start.
+
+        No record before it has an id that is remembered. An older file, or none, costs time only.
+        """
+        end = log.synced
+        if end - self._noted < _NOTED_EVERY and not at_once:
+            return
+        self._noted = end
+        first = min(next(iter(self._numbers.values()), end), end)
+        unfinished = log.folder / f".{_NOTE}"
+        with contextlib.suppress(OSError):
+            unfinished.write_text(json.dumps({"ids": self.most, "first": first, "end": end}))
+            unfinished.replace(log.folder / _NOTE)

@@ -72,7 +72,7 @@ class ServedModel:
         self.name, self.log, self.engine, self.names = name, writer, engine, names
         self._most = waiting
         self.ids = Ids(ids)
-        self.ids.read(writer.folder, names, self.done)
+        self.ids.read(writer, names, self.done)
         self.run_page = page
         self.monitor, self.page = page.monitor, page.page
         self.teller = Teller(self._tell)
@@ -139,6 +139,7 @@ class ServedModel:
         self._closing = True
         self._wanted.set()
         self._syncer.join()
+        self.ids.note(self.log, at_once=True)
         self.run_page.__exit__()
 
     # By the thread that answers.
@@ -333,6 +334,7 @@ class ServedModel:
         synced = self.log.synced
         while self._unsynced and self._unsynced[0].upto <= synced:
             self._unsynced.popleft().settle(synced)
+        self.ids.note(self.log)
 
     def _fail(self, error: RefusedError) -> None:
         """Let all requests fail."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
 import time
 from pathlib import Path
 
-from tests.cli.support import wait_for
+from tests.cli.support import started, wait_for
 from tests.serve.load import Client
 from tests.serve.support import Served, calm_model, in_log, record, records, served_model
 
@@ -85,3 +87,40 @@ def test_a_torn_tail_is_told(tmp_path: Path) -> None:
         assert served.post("/v1/records", {"records": [record(20)]})["learned"] == 1
         assert "the log's last 11 bytes were cut away" in served.stop()
     assert served_model(tmp_path / "default") == calm_model(tmp_path / "default")
+
+
+def test_a_copy_of_a_live_folder_loses_nothing_though_its_log_was_copied_first(
+    tmp_path: Path,
+) -> None:
+    live, copy = tmp_path / "live" / "default", tmp_path / "copy" / "default"
+    with Served(tmp_path / "live", *FLAGS) as served:
+        served.post("/v1/records", records(0, 50))
+        shutil.copytree(live / "log", copy / "log")
+        served.post("/v1/records", records(50, 50))
+        served.post("/v1/checkpoint", None)
+        shutil.copytree(live / "checkpoints", copy / "checkpoints")
+    with Served(tmp_path / "copy", *FLAGS) as served:
+        assert "entries 50 to 99 are missing in the log" in served.text
+        assert served.post("/v1/records", records(100, 50))["learned"] == 50
+        assert served.learned() == 150
+        served.kill()
+    with Served(tmp_path / "copy", *FLAGS, "--every", "1000") as served:
+        wait_for(lambda: served.learned() == 150)
+        assert "missing" not in served.stop()
+
+
+def test_a_log_that_is_damaged_before_its_end_is_refused_and_not_touched(tmp_path: Path) -> None:
+    with Served(tmp_path, *FLAGS, "--every", "1000") as served:
+        served.post("/v1/records", records(0, 100))
+        served.kill()
+    (segment,) = (tmp_path / "default" / "log").glob("*.log")
+    damaged = bytearray(segment.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    segment.write_bytes(damaged)
+    process = started("serve", "--folder", tmp_path, "--port", 0, *FLAGS)
+    said = process.communicate(timeout=600)[1]
+    assert process.returncode == 2
+    assert (
+        re.search(rf"{segment}: entry \d+, at byte [\d,]+, is damaged", said) and "truncate" in said
+    )
+    assert segment.read_bytes() == damaged
