@@ -102,6 +102,8 @@ class JsonCodec(ObjectCodec):
             fields = orjson.loads(raw or b"")
         except ValueError:
             return None
+        if isinstance(fields, dict) and len(fields) > self._most:
+            return None
         return JsonShape.of(fields, self.selection, self.values, self.names)
 
     def one(self, raw: bytes) -> Record | None:

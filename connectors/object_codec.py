@@ -17,6 +17,9 @@ from stream_llsvm.records.nans import clear_nans
 from stream_llsvm.records.nested import flattened
 from stream_llsvm.records.values import show
 
+#: More fields an object does not have: one broken record shall not make the model as wide as
+#: memory goes. Fields that users name themselves may be more.
+MOST_FIELDS = 10_000
 _CELLS = {float, int, bool, str, type(None)}
 _PLAIN = {str, int, bool, type(None)}
 
@@ -42,6 +45,7 @@ class ObjectCodec(Codec):
         if names is not None and len(set(names)) != len(names):
             raise ValueError("two fields have the same name; names must differ")
         self.names = None if names is None else tuple(names)
+        self._most = max(MOST_FIELDS, len(self.names or ()), len(self.selection.features or ()))
         self._parse = parse
         self.loads = parse if names is None else self._as_object
 
@@ -102,6 +106,8 @@ class ObjectCodec(Codec):
             fields = whole
         elif selection.ignore or selection.features is not None:
             fields = {n: v for n, v in fields.items() if selection.wanted(n)}
+        if len(fields) > self._most:
+            raise Bad("too many fields", f"{len(fields):,}, and at most {self._most:,} are read")
         return fields, label, key, left_out
 
     def _unwrapped(self, fields: dict[str, Any]) -> dict[str, Any]:

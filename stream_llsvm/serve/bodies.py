@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from stream_llsvm.connectors.object_codec import MOST_FIELDS
 from stream_llsvm.dashboard.guard import JSON
 from stream_llsvm.records.values import NO_LABEL, show
 from stream_llsvm.serve.refusal import RefusedError
@@ -199,6 +200,9 @@ def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, bool]:
                 record[own] = record.pop(asked)
     if "records" in record and type(record["records"]) is list:
         raise _WrongError(f"it is a request, not a record: send Content-Type: {JSON}")
+    fields = len(record) - sum(name in record for name in names)
+    if fields > MOST_FIELDS:
+        raise _WrongError(f"it has {fields:,} fields: send at most {MOST_FIELDS:,}")
     key = record.get(names.id)
     if key is not None and type(key) not in (str, int):
         raise _WrongError(f"{names.id!r} must be text or a whole number; got {show(key)[:_SHOWN]}")

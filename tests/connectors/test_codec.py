@@ -331,3 +331,21 @@ def test_a_label_that_reads_nan_is_missing(text: str, times: int) -> None:
     assert (
         decoded(JsonCodec(key="y"), *[json.dumps(record).encode()] * times).keys == [text] * times
     )
+
+
+@pytest.mark.parametrize("codec", [JsonCodec(label="y"), MsgpackCodec(label="y")])
+def test_a_record_of_very_many_fields_is_rejected(codec: Codec) -> None:
+    write = json.dumps if isinstance(codec, JsonCodec) else msgpack.packb
+    wide = write({f"k{i}": i for i in range(10_001)} | {"y": "a"})
+    raws = [
+        raw if isinstance(raw, bytes) else raw.encode() for raw in (wide, write({"y": 1, "x": 2.0}))
+    ]
+    for several in (raws, raws[:1] * 3):
+        batch = decoded(codec, *several)
+        told = {(one.reason, one.detail) for one in batch.rejected}
+        assert told == {("too many fields", "10,001, and at most 10,000 are read")}
+        assert records(batch) == [{"x": 2.0}] * (several is raws)
+    named = JsonCodec(label="y", features=[f"k{i}" for i in range(10_001)])
+    assert (
+        len(decoded(named, json.dumps({f"k{i}": i for i in range(10_001)}).encode()).rejected) == 0
+    )

@@ -104,15 +104,17 @@ def test_lines_are_records(served: Served) -> None:
 
 
 def test_one_bad_record_is_rejected_alone(served: Served) -> None:
-    body = {"records": [record(13_000), 5, {"a": 1, "id": 1.5}, {"a": 1, "y": {}}, record(13_001)]}
-    told = served.post("/v1/records", body)
-    assert (told["learned"], told["rejected"]) == (2, 3)
+    wide = record(13_002) | {f"k{i}": i for i in range(10_001)}
+    wrong = [5, {"a": 1, "id": 1.5}, {"a": 1, "y": {}}, wide]
+    told = served.post("/v1/records", {"records": [record(13_000), *wrong, record(13_001)]})
+    assert (told["learned"], told["rejected"]) == (2, 4)
     errors = [one.get("error") for one in told["predictions"]]
-    assert errors[0] is errors[4] is None
-    assert errors[1:4] == [
+    assert errors[0] is errors[5] is None
+    assert errors[1:5] == [
         'record 1: it is no object: write {"field": value}; got 5',
         "record 2: 'id' must be text or a whole number; got 1.5",
         "record 3: odd label: 'label': {}",
+        f"record 4: it has {10_001 + len(record(0)) - 2:,} fields: send at most 10,000",
     ]
 
 
