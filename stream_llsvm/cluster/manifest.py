@@ -159,7 +159,7 @@ def continued(engine: ClusterEngine, checkpoints: Checkpoints) -> None:
     engine.model = run.model
     engine.progress.restore(run.progress)
     engine.rejects.counts.update(run.rejected)
-    engine.rejects.bad_fields.update(run.bad_fields)
+    engine.rejects.count_fields(run.bad_fields)
     engine.rejects.deletes = run.deletes
     engine.census.restore(run.fields)
     engine.position = run.position

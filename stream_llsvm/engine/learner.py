@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from itertools import repeat
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.base import Batch
+from stream_llsvm.connectors.base import Batch, Place
 from stream_llsvm.engine.keys import parted, sound, whole, with_sound_keys
 from stream_llsvm.engine.task import CLASSIFICATION, task_of, with_numbers
 from stream_llsvm.engine.word_rows import WordRows
@@ -21,13 +22,19 @@ from stream_llsvm.learners.decision import Decided
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.many import Correct
 from stream_llsvm.learners.numbers import NumberLearner
-from stream_llsvm.learners.pipeline import is_own, is_pipeline, knows_missing, learner_in
+from stream_llsvm.learners.pipeline import (
+    is_own,
+    is_pipeline,
+    knows_missing,
+    learner_in,
+    shared_in,
+)
 from stream_llsvm.learners.weights import all_fit, checked_weight
-from stream_llsvm.model.feature_warnings import without_warnings
+from stream_llsvm.model.feature_warnings import unknown_features, without_warnings
 from stream_llsvm.records.frames import Matrix
 from stream_llsvm.records.keys import Key
 from stream_llsvm.records.labels import Coded
-from stream_llsvm.records.readable import as_records
+from stream_llsvm.records.readable import as_records as readable_records
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -106,6 +113,8 @@ class Learner:
 
     def take(self, batch: Batch, labels: Sequence[Any] | None = None) -> Answers:
         """Predict and learn a batch, with its own labels unless others are given."""
+        if batch.bad_fields:
+            batch = self._without_unread(batch)
         labels = batch.labels if labels is None else labels
         weights = batch.weights
         keys: list[Key] | None = None
@@ -124,6 +133,39 @@ class Learner:
         if not (many and is_own(self.model)):
             records = [batch.record(i) for i in range(len(batch))]
         return self.records(self._keyed(records, keys), labels, weights)
+
+    def _without_unread(self, batch: Batch) -> Batch:
+        """Return a batch without values that could not be read of fields that never had one.
+
+        Such a field is no feature: with a new name in each record the model would only fill up.
+        """
+        unread: dict[Any, set[Place]] = {}
+        for bad in batch.bad_fields:
+            unread.setdefault(bad.field, set()).add(bad.place)
+        new = set(unknown_features(shared_in(self.model), unread) or ())
+        if not new:
+            return batch
+        records = batch.records
+        if records is None:
+            assert batch.names is not None
+            assert batch.values is not None
+            new.intersection_update(batch.names)
+            places = set(batch.places)
+            if all(places <= unread[name] for name in new):
+                kept = [i for i, name in enumerate(batch.names) if name not in new]
+                names = tuple(batch.names[i] for i in kept)
+                return replace(batch, names=names, values=batch.values[:, kept])
+            from stream_llsvm.connectors.columns import Columns, as_records  # seldom needed
+
+            columns = Columns(batch.names, batch.values, batch.labels, [])
+            records = as_records(columns, batch.texts)
+        found = []
+        for record, place, label in zip(records, batch.places, batch.labels, strict=True):
+            bad = {name for name in new if place in unread[name]}
+            found.append({n: v for n, v in record.items() if n not in bad} if bad else record)
+            if label is not None:  # it is learned: what has a value here is a feature from now on
+                new.difference_update(set(record) - bad)
+        return replace(batch, names=None, values=None, records=found)
 
     def _keyed(
         self, records: Sequence[dict[Any, Any]], keys: list[Key] | None
@@ -323,7 +365,7 @@ def _named(
     if records is not None:
         return records
     assert isinstance(values, np.ndarray)
-    return as_records(names, values, texts)
+    return readable_records(names, values, texts)
 
 
 def _told(error: Exception) -> str:

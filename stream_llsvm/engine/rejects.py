@@ -10,6 +10,9 @@ from stream_llsvm.connectors.base import BadField, DeadLetters, Place, Rejected
 _SHOWN = 3
 _KEPT = 20
 _JUDGED_FROM = 100
+_MOST_NAMES = 1_000
+#: What fields with other names are counted as.
+OTHERS = "(others)"
 
 
 class TooManyRejected(Exception):
@@ -32,7 +35,7 @@ class Rejects:
         How many records were rejected, by reason.
     bad_fields
         How many values could not be read, by field; their records were taken without them, or
-        are among those rejected.
+        are among those rejected. Those beyond 1,000 names are counted as ``(others)``.
     first, first_bad
         The first records, and the first value.
     deletes
@@ -51,7 +54,7 @@ class Rejects:
     def take(self, rejected: Iterable[Rejected], bad_fields: Sequence[BadField] = ()) -> None:
         """Count and keep them."""
         if bad_fields:
-            self.bad_fields.update(one.field for one in bad_fields)
+            self.count_fields(Counter(one.field for one in bad_fields))
             self.first_bad = self.first_bad or bad_fields[0]
         listed = list(rejected)
         self.counts.update(each.reason for each in listed)
@@ -62,10 +65,16 @@ class Rejects:
     def add(self, others: Rejects) -> None:
         """Count what was rejected elsewhere, and kept there."""
         self.counts.update(others.counts)
-        self.bad_fields.update(others.bad_fields)
+        self.count_fields(others.bad_fields)
         self.first_bad = self.first_bad or others.first_bad
         self.deletes += others.deletes
         self._keep(others.first)
+
+    def count_fields(self, counts: Mapping[str, int]) -> None:
+        """Count values that could not be read, by field."""
+        known = self.bad_fields
+        for name, n in counts.items():
+            known[name if name in known or len(known) < _MOST_NAMES else OTHERS] += n
 
     def _keep(self, rejected: Sequence[Rejected]) -> None:
         """Keep the first ones to show them."""

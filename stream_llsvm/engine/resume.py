@@ -170,7 +170,7 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     engine.progress.restore(contents.progress)
     engine.decisions.resume(contents.decision, engine.progress)
     engine.rejects.counts.update(contents.rejected)
-    engine.rejects.bad_fields.update(contents.bad_fields)
+    engine.rejects.count_fields(contents.bad_fields)
     engine.rejects.deletes = contents.deletes
     engine.census.restore(contents.fields)
     if engine.inputs is not None and contents.inputs is not None:
