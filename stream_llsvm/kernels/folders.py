@@ -19,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ class Folder:
     """A folder for kernels; without a path it is the one beside each source."""
 
     path: Path | None
-    #: Nobody chose it, so others must not have written there: what they wrote would be run.
+    #: Nobody chose it: it must be this user's own, and no link.
     private: bool = False
 
     def of(self, source: Path) -> Path:
@@ -95,14 +96,25 @@ def _refusal(folder: Folder) -> str | None:
     path = Path(str(folder))
     try:
         path.mkdir(mode=0o700 if folder.private else 0o777, parents=True, exist_ok=True)
-    except OSError as error:
-        return error.strerror
-    if folder.private and hasattr(os, "geteuid"):
-        about = path.lstat()
-        if about.st_uid != os.geteuid() or about.st_mode & 0o022 or path.is_symlink():
+        if folder.path is not None and _is_open(path, private=folder.private):
             return _OTHERS
-    try:
         tempfile.TemporaryFile(dir=path).close()
     except OSError as error:
         return error.strerror
     return None
+
+
+def _is_open(path: Path, *, private: bool) -> bool:
+    """Whether others may have written there, or to a folder in it: what they wrote would be run.
+
+    Beside the sources nobody looks: who may write there may change the sources.
+    """
+    if not hasattr(os, "geteuid"):
+        return False
+    owners = {os.geteuid()} if private else {os.geteuid(), 0}
+    with os.scandir(path) as inside:
+        folders = [one.stat(follow_symlinks=False) for one in inside if not one.is_file()]
+    seen = [path.lstat() if private else path.stat(), *folders]
+    return any(
+        one.st_uid not in owners or stat.S_ISLNK(one.st_mode) or one.st_mode & 0o022 for one in seen
+    )

@@ -148,6 +148,18 @@ def test_a_folder_that_others_may_write_is_neither_read_nor_written(machine: Mac
 
 
 @pytest.mark.parametrize("name", [VARIABLE, "NUMBA_CACHE_DIR"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_nor_is_one_that_is_named(machine: Machine, name: str, inside: bool) -> None:
+    named = machine.home / "named"
+    assert machine.says(**{name: named})[:2] == ["False", str(named)]
+    (own,) = named.iterdir()
+    (own if inside else named).chmod(0o777)
+    ready, folder, refused = machine.says(**{name: named})
+    assert ready == "False" and not folder.startswith(str(named))
+    assert refused == f"{named} (others may write there)"
+
+
+@pytest.mark.parametrize("name", [VARIABLE, "NUMBA_CACHE_DIR"])
 def test_a_folder_that_is_named_comes_first(machine: Machine, name: str) -> None:
     named = machine.home / "named" / "here"
     env: dict[str, str | Path] = {"NUMBA_CACHE_DIR": machine.home / "second", name: named}
