@@ -45,11 +45,19 @@ from stream_llsvm.engine.resume import EngineError, continued
 from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
-from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights, watched
+from stream_llsvm.engine.watchers import (
+    LeftOut,
+    Recoveries,
+    Unlabelled,
+    Watcher,
+    Weights,
+    watched,
+)
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.decision import Decision
 from stream_llsvm.learners.pipeline import is_pipeline, shared_in
+from stream_llsvm.model.feature_warnings import without_warnings
 
 if TYPE_CHECKING:
     from stream_llsvm.connectors.values import Values
@@ -195,7 +203,9 @@ class Engine:
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
-        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), Weights(), *watchers]
+        self.watchers: list[Watcher] = [
+            Unlabelled(), Recoveries(), Weights(), LeftOut(), *watchers
+        ]  # fmt: skip
         self.position: Position | None = None
         self._again_from: Position | None = None
         self._stop = threading.Event()
@@ -263,7 +273,7 @@ class Engine:
             self._saver.begin()
         if self.inputs is not None:
             self.inputs.begin()
-        with occupied(self):
+        with occupied(self), without_warnings():  # LeftOut tells of features
             self._running = True
             try:
                 with watched(self):

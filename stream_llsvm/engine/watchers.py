@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from river import base
 
 from stream_llsvm.connectors.base import Batch, Recovering, Rejected
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.mean_weight import MeanWeight
-from stream_llsvm.learners.pipeline import learner_in
+from stream_llsvm.learners.pipeline import learner_in, shared_in
+from stream_llsvm.model.room import BoundedModel
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -144,3 +146,28 @@ class Weights(Watcher):
         elif doubt := self._mean.doubt():
             self._told = True
             engine.progress.note("large weights", doubt)
+
+
+class LeftOut(Watcher):
+    """Notes, once a model, that it has no room for new features."""
+
+    def __init__(self) -> None:
+        self._noted: set[str] = set()
+
+    def on_turn(self, engine: Engine) -> None:
+        """Look whether a model has left some out."""
+        for name, model in engine.models.items():
+            if name not in self._noted and (text := left_out_of(name, model)):
+                self._noted.add(name)
+                engine.progress.note("features left out", text)
+
+
+def left_out_of(name: str, whole: base.Estimator) -> str:
+    """Say that a model has left out features since ``max_mb`` is reached; empty if it has not."""
+    model = shared_in(whole)
+    if not isinstance(model, BoundedModel) or not model.left_out:
+        return ""
+    return (
+        f"max_mb={model.max_mb:,} of the model {name} has room for {len(model.features):,} "
+        "features: new ones are left out; fold them, or raise max_mb (--option max_mb=...)"
+    )

@@ -30,12 +30,17 @@ class FeaturesLeftOutWarning(UserWarning):
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Say nothing in this thread: whoever asks tells of unknown features in another way."""
+    """Say nothing in this thread: whoever asks tells of features in another way."""
     token = _silent.set(True)
     try:
         yield
     finally:
         _silent.reset(token)
+
+
+def are_silent() -> bool:
+    """Whether whoever asks tells of features in another way."""
+    return _silent.get()
 
 
 class KnowsFeatures:
@@ -52,7 +57,7 @@ class KnowsFeatures:
         known feature.
         """
         space = self._features
-        if self._has_warned or _silent.get() or len(space) == 0:
+        if self._has_warned or are_silent() or len(space) == 0:
             return
         lacking = space.lacking_of_last(names) if isinstance(names, Mapping) else None
         if lacking is None and isinstance(names, Mapping):

@@ -10,6 +10,7 @@ from typing import Any
 from stream_llsvm.model.feature_warnings import (
     FeaturesLeftOutWarning,
     KnowsFeatures,
+    are_silent,
     levels_to_the_caller,
 )
 
@@ -137,6 +138,7 @@ class BoundedModel(KnowsFeatures, abc.ABC):
         *,
         names_come: bool = False,
         local: int | None = None,
+        same_scores: bool = False,
     ) -> int:
         """Return the width for so many features, or the greatest that ``max_mb`` has room for.
 
@@ -152,6 +154,8 @@ class BoundedModel(KnowsFeatures, abc.ABC):
             if held == 0 and names_come:  # without more room than it needs
                 return self._width_for(held, features, scores, local=local)
             if held == 0 or not self._fits(held, scores, local):
+                if held and same_scores:  # max_mb was lowered: it stays as large as it is
+                    return held
                 self._refuse(held or features, scores, local)
 
             def fits(width: int) -> bool:
@@ -179,7 +183,7 @@ class BoundedModel(KnowsFeatures, abc.ABC):
         """Return as many of the new features as there is room for; counts the others."""
         if len(new) <= room:
             return new
-        if self._left_out == 0:
+        if self._left_out == 0 and not are_silent():
             warnings.warn(
                 f"max_mb={self.max_mb:,} has room for {len(self._features) + room:,} features: "
                 "those that come later are left out, and the model learns on from what it knows; "

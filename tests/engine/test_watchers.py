@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from stream_llsvm import FeaturesLeftOutWarning, LLSVMClassifier
 from stream_llsvm.connectors.base import Batch
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine import Engine, EngineError, Watcher
@@ -98,3 +99,20 @@ def test_a_label_now_and_then_is_enough() -> None:
     later = Engine(source(data[61:]), model(), labels=source([]), max_batch=20)
     later.run()
     assert "no labels" not in kinds(later)
+
+
+def test_features_that_are_left_out_are_an_event_and_no_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    records = [
+        {f"k{i + j}": 1.0 for j in range(50)} | {"y": i % 2 == 0} for i in range(0, 6_000, 50)
+    ]
+    run = Engine(ListSource(records, label="y"), LLSVMClassifier(max_mb=1), max_batch=10)
+    run.run()
+    assert run.model.left_out > 0
+    told = [event["text"] for event in run.progress.events if event["kind"] == "features left out"]
+    assert told == [
+        f"max_mb=1 of the model original has room for {len(run.model.features):,} features: new "
+        "ones are left out; fold them, or raise max_mb (--option max_mb=...)"
+    ]
+    assert [str(one.message) for one in recwarn if one.category is FeaturesLeftOutWarning] == []
