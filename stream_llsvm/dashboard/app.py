@@ -23,7 +23,7 @@ from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import Guard, check_origin, policy
 from stream_llsvm.dashboard.health import Readiness, alive, state_of
 from stream_llsvm.dashboard.messages import alerts_shown
-from stream_llsvm.dashboard.metrics import CONTENT_TYPE, Family, metrics, written
+from stream_llsvm.dashboard.metrics import CONTENT_TYPE, Counters, Family, metrics, written
 from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.monitor import OVER
 from stream_llsvm.dashboard.questions import HANDLERS, Questions, json_answer
@@ -87,6 +87,7 @@ class Page:
 
     def __init__(self, builder: Builder, readiness: Readiness) -> None:
         self._builder, self._monitor = builder, builder.monitor
+        self._counters: Counters | None = None
         self._readiness = readiness
         # Of its own: the other is held for milliseconds whenever the page is drawn.
         self._answering = ModelCopies(builder.monitor)
@@ -176,10 +177,13 @@ class Page:
     def metrics(self) -> dict[str, Family]:
         """Return the run's metrics, of a named model with that as a label; none before it began."""
         monitor = self._monitor
-        if monitor.look is None:
+        if monitor.look is None or monitor.first is None:
             return {}
+        self._counters = self._counters or Counters(monitor.first)
         fires = {name: one is not None and one.fires for name, one in monitor.alerts.items()}
-        return metrics(monitor.look, monitor.silent_for, fires, monitor.name)
+        return metrics(
+            monitor.look, monitor.silent_for, fires, monitor.name, counters=self._counters
+        )
 
     async def _model(self, request: Request) -> Response:
         """Send the model as a file, unless who asks has it; its tag is how much it had learned."""

@@ -29,6 +29,7 @@ from stream_llsvm.engine.task import Task
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.pipeline import learner_in, shared_in
 from stream_llsvm.model.feature_warnings import KnowsFeatures
+from stream_llsvm.model.room import BoundedModel
 from stream_llsvm.model.state import ModelState
 
 if TYPE_CHECKING:
@@ -210,6 +211,7 @@ class Look:
     champion: str = ORIGINAL
     rivals: tuple[Rival, ...] = ()
     dropped: dict[str, str] = field(default_factory=dict)
+    left_out: int = 0
     details: Details | None = field(default=None, repr=False)
 
 
@@ -231,6 +233,7 @@ def counted(engine: Engine) -> dict[str, Any]:
         "rejected": engine.rejects.counts.total(),
         "reasons": dict(engine.rejects.counts.most_common(_REASONS)),
         "features": features_of(model),
+        "left_out": model.left_out if isinstance(model, BoundedModel) else 0,
         "classes": progress.classes.labels,
         "window": scores.window,
         "scores": scores.report(),

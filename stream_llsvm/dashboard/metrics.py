@@ -27,6 +27,8 @@ _PARTITIONS = 1_000
 _MOST_FIELDS = 20
 
 Labels = Mapping[str, str]
+#: A metric's name, and the values of its labels.
+Series = tuple[str | float, ...]
 
 
 class Metric(NamedTuple):
@@ -45,8 +47,40 @@ class Family(NamedTuple):
     lines: list[str]
 
 
+class Counters:
+    """What counters have risen by in this process: from 0 on, and only up.
+
+    A run that goes on from a checkpoint counts again what it had learned since. Prometheus takes a
+    counter that falls for one that begins at 0, and would add all that the checkpoint holds.
+
+    Parameters
+    ----------
+    before
+        The look at the run as this process began it.
+
+    """
+
+    def __init__(self, before: Look) -> None:
+        self._last: dict[Series, float] = {}
+        self._risen: dict[Series, float] = {}
+        metrics(before, 0.0, counters=self)
+        self._risen.clear()
+
+    def of(self, series: Series, value: float) -> float:
+        """Return by how much a value has risen; where it fell, as another model's, by nothing."""
+        last = self._last.get(series, 0)
+        self._last[series] = value
+        risen = self._risen[series] = self._risen.get(series, 0) + max(0, value - last)
+        return risen
+
+
 def metrics(
-    look: Look, silent_for: float, alerts: Mapping[str, bool] = NO_ALERTS, model: str = ""
+    look: Look,
+    silent_for: float,
+    alerts: Mapping[str, bool] = NO_ALERTS,
+    model: str = "",
+    *,
+    counters: Counters,
 ) -> dict[str, Family]:
     """Return all metrics by their names, to be `written`.
 
@@ -60,16 +94,23 @@ def metrics(
         Whether each rule of alerts fires, by its name.
     model
         The name of the run's model, a label of all values; none if there is only one.
+    counters
+        What the counters had risen by at the last call.
 
     """
     own: Labels = {"model": model} if model else {}
     found = {}
     for metric in (*numbers(look, silent_for), _alerts(alerts)):
-        lines = [_line(metric.name, {**own, **labels}, value) for labels, value in metric.values]
+        values = metric.values
+        if metric.kind == "counter":
+            name = metric.name
+            values = [(of, counters.of((name, *of.values()), value)) for of, value in values]
+        lines = [_line(metric.name, {**own, **labels}, value) for labels, value in values]
         if lines:
             found[metric.name] = Family(_head(metric.name, metric.kind, metric.help), lines)
     for name, help, upto, total in _histograms(look):
-        lines = list(_histogram(name, own, upto, total))
+        risen = [(bound, counters.of((name, bound), below)) for bound, below in upto]
+        lines = list(_histogram(name, own, risen, counters.of((name,), total)))
         found[name] = Family(_head(name, "histogram", help), lines)
     return found
 
@@ -141,6 +182,8 @@ def _counts(look: Look) -> Iterable[Metric]:
     yield count("order_wait_seconds_total", "Seconds records were held for others.", look.waited)
     yield count("non_finite_total", "Answers that were no number.", counts["non_finite"])
     yield count("drift_total", "Drift alarms.", counts["drifts"])
+    help = "Features max_mb has no room for, as often as they came."
+    yield count("features_left_out_total", help, look.left_out)
     yield count("anchor_moves_total", "How often an anchor was moved.", look.moves)
 
 
@@ -375,7 +418,7 @@ def _histograms(look: Look) -> Iterable[tuple[str, str, Sequence[tuple[float, in
 
 
 def _histogram(
-    name: str, own: Labels, upto: Sequence[tuple[float, int]], total: float
+    name: str, own: Labels, upto: Sequence[tuple[float, float]], total: float
 ) -> Iterable[str]:
     for bound, below in upto:
         le = "+Inf" if bound == math.inf else f"{bound:g}"

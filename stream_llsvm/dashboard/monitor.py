@@ -51,6 +51,8 @@ class Monitor(Watcher):
     ----------
     look
         The newest look, None before the first; replaced, never changed.
+    first
+        The first look, at what the run goes on from.
     copied
         The newest copy of the model, None if there is none; replaced, never changed.
     watchers
@@ -72,6 +74,7 @@ class Monitor(Watcher):
     def __init__(self, *, copies: bool = True, name: str = "") -> None:
         self._copies, self.name = copies, name
         self.look: Look | None = None
+        self.first: Look | None = None
         self.copied: Copied | None = None
         self.watchers, self.pace = 0, OFTEN
         self.lag: dict[str, dict[str, int]] = {}
@@ -141,6 +144,7 @@ class Monitor(Watcher):
         self._become("starting")
         self.want()  # the first batch may compile for long: there is something to show meanwhile
         self._look(engine)
+        self.first = self.first or self.look
         self._engine, self._ours = engine, threading.get_ident()
         compiling.listening.append(self._compiles)
 

@@ -268,7 +268,7 @@ def test_checkpoint_old(tmp_path: Path) -> None:
     checkpoints.close()
     again = Checkpoints(tmp_path)
     with live(rows(300), checkpoints=again, every=1_000.0) as run:
-        late = learned(run, 300)
+        late = learned(run, 200)
         assert value(late, "checkpoint_behind_records") == 200
         now = time.time()
         assert fires(rule("checkpoint_old"), [late], now) is None

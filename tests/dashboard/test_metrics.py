@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
 from stream_llsvm import CommitteeClassifier, LLSVMClassifier
-from stream_llsvm.dashboard.metrics import escaped
+from stream_llsvm.dashboard.metrics import Counters, escaped, metrics
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.late_labels import Waiting
 from stream_llsvm.engine.scores import scores_of
@@ -187,3 +188,26 @@ def test_the_page_of_metrics_is_complete_and_has_nothing_else(run: Live) -> None
     on_page = named_on_the_page()
     assert set(on_page) == labels.keys() | OF_NUMBERS | OF_KEYS | OF_CLUSTER | OF_SHARDS
     assert {name: on_page[name] for name in labels} == labels
+
+
+def test_counters_begin_with_the_process_and_only_go_up(tmp_path: Path) -> None:
+    """After a crash a run counts again from its checkpoint on, which is below where it was."""
+    told = []
+    for seen in (200, 300, 400):
+        checkpoints = Checkpoints(tmp_path)
+        with live(rows(seen), checkpoints=checkpoints, every=3_600) as running:
+            running.finish()
+            samples = read(running.get("/metrics").text)
+        checkpoints.close()
+        told.append(samples["stream_llsvm_records_total", ()])
+    assert told == [200, 100, 100]
+
+
+def test_a_counter_that_falls_back_stands(run: Live) -> None:
+    look = run.page.monitor.look
+    counters = Counters(replace(look, moves=70))
+    moved = [
+        metrics(replace(look, moves=n), 0.0, counters=counters)["anchor_moves_total"].lines
+        for n in (75, 40, 50)
+    ]
+    assert moved == [[f"stream_llsvm_anchor_moves_total {n}"] for n in (5, 5, 15)]
