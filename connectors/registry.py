@@ -92,6 +92,8 @@ class Connector:
         and ``from`` or ``to``.
     has_own_keys
         Whether records have a key to join late labels by, also if no field is it.
+    needs
+        Modules of optional packages that are imported when it is used.
 
     """
 
@@ -101,6 +103,7 @@ class Connector:
     sink_options: ClassVar[Mapping[str, Key]] = {}
     dead_letter_options: ClassVar[Mapping[str, Key]] = {}
     has_own_keys = False
+    needs: ClassVar[Sequence[str]] = ()
 
     def check_source(self, addresses: Sequence[str]) -> None:
         """Raise ValueError if these addresses are not written as they must be."""

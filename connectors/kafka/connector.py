@@ -86,6 +86,7 @@ class KafkaConnector(Connector):
     sink_options: ClassVar[Mapping[str, Key]] = {**_WRITE, **_ONCE}
     dead_letter_options: ClassVar[Mapping[str, Key]] = _WRITE
     has_own_keys = True
+    needs = ("kafka",)
 
     def check_source(self, addresses: Sequence[str]) -> None:
         """Raise ValueError unless it is one address, of a broker and topics."""

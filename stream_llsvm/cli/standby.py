@@ -6,15 +6,19 @@ import threading
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from stream_llsvm.cli.build import connector_for, made
-from stream_llsvm.cli.checks import check_folder_place
+from stream_llsvm.cli.checks import check_can_write, check_columns, check_folder_place
 from stream_llsvm.cli.errors import MistakeError, one_line
 from stream_llsvm.cli.inspect import read_saved
 from stream_llsvm.cli.log import say
 from stream_llsvm.cli.pipeline import Settings
 from stream_llsvm.cli.signals import Stopping
+from stream_llsvm.cli.watch import check_page
 from stream_llsvm.engine.lease import SECONDS, Lease, LeaseError, Term, TermOverError
 
 
@@ -24,11 +28,8 @@ def owned(settings: Settings, stack: ExitStack) -> tuple[Lease | None, str | Non
     None, and the signal, if it was told to stop before. Who had it before is shut out of the files
     that the run writes to.
     """
-    kept, sink = settings["checkpoints"], settings.get("sink")
-    if sink is not None:
-        connector = connector_for(sink["to"])
-        made(lambda: connector.check_shared(sink["to"], sink))
-    check_folder_place("--checkpoints", kept["folder"])
+    check(settings)
+    kept = settings["checkpoints"]
     lease, stop = Lease(kept["folder"], kept.get("lease", SECONDS)), threading.Event()
     try:
         with Stopping(stop.set) as stopping:
@@ -41,6 +42,32 @@ def owned(settings: Settings, stack: ExitStack) -> tuple[Lease | None, str | Non
     except LeaseError as error:
         raise MistakeError(one_line(error)) from None
     return lease, None
+
+
+def check(settings: Settings) -> None:
+    """Raise MistakeError if this process could not take over: it is said now, and not at night."""
+    sink, folder = settings.get("sink"), settings["checkpoints"]["folder"]
+    if sink is not None:
+        connector = connector_for(sink["to"])
+        made(lambda: connector.check_shared(sink["to"], sink))
+    check_folder_place("--checkpoints", folder)
+    slices = settings.get("engine", {}).get("slices", ())
+    for name in ("source", "labels", "sink", "dead_letters"):
+        given = settings.get(name, {})
+        for address in given.get("from", [given["to"]] if "to" in given else []):
+            for module in connector_for(address).needs:
+                made(partial(import_module, module))
+            if "from" in given:
+                check_columns(address, given, slices if name == "source" else ())
+    folders = [Path(folder)]
+    if (publish := settings.get("publish")) is not None:
+        check_folder_place("--publish", publish["folder"])
+        folders.append(Path(publish["folder"]))
+    save = settings.get("model", {}).get("save")
+    if save is not None and (Path(save).parent not in folders or Path(save).parent.exists()):
+        check_can_write("--save", save)
+    if "dashboard" in settings:
+        check_page(settings["dashboard"])
 
 
 def _shut_out(given: Mapping[str, Any], lease: Lease) -> None:

@@ -83,21 +83,44 @@ def show_page(
     """Serve the page of a run until the stack ends, and say where it is."""
     from stream_llsvm.cli.log import say
 
+    host, port, token, made = _page_of(given)
+    from stream_llsvm.dashboard.server import Dashboard, DashboardError
+
+    more["ready_lag"] = given.get("ready_lag")
     try:
-        from stream_llsvm.dashboard.guard import new_token
-        from stream_llsvm.dashboard.server import Dashboard, DashboardError, NoTokenError
-    except ModuleNotFoundError as missing:
-        raise MistakeError(f"the live page: {one_line(missing)}") from None
-    made = new_token() if given.get("new_token") else None
-    token = made or given.get("token") or os.environ.get(TOKEN) or None
-    host, port = given.get("host", "127.0.0.1"), given.get("port", _PORT)
-    try:
-        more["ready_lag"] = given.get("ready_lag")
         page = Dashboard(engine, host=host, port=port, token=token, **more)
-    except NoTokenError as error:
-        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
     except DashboardError as error:
         raise MistakeError(str(error)) from None
     stack.enter_context(page)
     address = page.address + (f"?token={made}" if made else "")
     say(f"the live page is at {address}", event="page", address=page.address)
+
+
+def check_page(given: Mapping[str, Any]) -> None:
+    """Raise MistakeError if the page that is asked for could not be served just now."""
+    host, port, _, _ = _page_of(given)
+    from stream_llsvm.dashboard.server import DashboardError, listening
+
+    try:
+        listening(host, port).close()
+    except DashboardError as error:
+        raise MistakeError(str(error)) from None
+
+
+def _page_of(given: Mapping[str, Any]) -> tuple[str, int, str | None, str | None]:
+    """Return a page's host, port and token, and the token again if it was made just now."""
+    try:
+        from stream_llsvm.dashboard.guard import new_token
+        from stream_llsvm.dashboard.server import DashboardError, NoTokenError, check_access
+    except ModuleNotFoundError as missing:
+        raise MistakeError(f"the live page: {one_line(missing)}") from None
+    made = new_token() if given.get("new_token") else None
+    token = made or given.get("token") or os.environ.get(TOKEN) or None
+    host = given.get("host", "127.0.0.1")
+    try:
+        check_access(host, token)
+    except NoTokenError as error:
+        raise MistakeError(f"{error}: set {TOKEN}, or give --new-token") from None
+    except DashboardError as error:
+        raise MistakeError(str(error)) from None
+    return host, given.get("port", _PORT), token, made

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -117,3 +120,30 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     assert "was last used with a standby" in said and "go on with --standby" in said
     lease.release()
     assert told(*arguments(data, *shared[:2]))["learned"] == 30
+
+
+def test_who_could_not_take_over_does_not_stand_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mistake is told when the command is typed: the owner has the folder meanwhile."""
+    data, folder = csv_file(tmp_path / "data.csv", 30), tmp_path / "kept"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setitem(sys.modules, "kafka", None)
+    shared = ["--checkpoints", folder, "--standby", "--lease", 1]
+    lease = Lease(folder, 3600)
+    assert lease.take()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        for more, why in (
+            (["--dashboard", port], f"127.0.0.1:{port} cannot be listened to"),
+            (["--dashboard", "0.0.0.0:0"], "the page needs a token there"),
+            (["--save", tmp_path / "none" / "m"], "--save: there is no folder"),
+            (["--publish", tmp_path / "file"], "--publish: .*file is a file"),
+            (["--dead-letters", "kafka://localhost:1/bad"], "kafka is not installed"),
+        ):
+            assert re.search(why, refused(*arguments(data), *more, *shared))
+        assert "there is no column 'z'" in refused("run", "--from", data, "--label", "z", *shared)
+    assert newest_term(folder).number == 1
+    lease.release()
+    here = ["--save", folder / "m", "--dashboard", "0"]
+    assert told(*arguments(data), *here, *shared)["learned"] == 30
