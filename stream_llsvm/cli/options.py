@@ -205,7 +205,7 @@ SECTIONS: dict[str, dict[str, Key]] = {
         "address": Key(
             TEXT,
             "--cluster",
-            "Where they live: auto (Ray on this machine, usual), ray://host:10001, or local.",
+            "Where they live: auto (Ray on this machine, usual), host:6379, or local.",
         ),
         "slice": Key(
             whole_number(1, 10**9), "--slice", "Records that each learns between merges (5000)."

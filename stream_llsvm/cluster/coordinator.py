@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.merge import MergeWarning
 
 NO_FILES = Files()
+_PATIENCE = 5.0  # seconds between two looks at whether learners have a processor each
 
 
 class Outcome(NamedTuple):
@@ -67,6 +69,8 @@ class Coordinator:
         Where manifests are, if anywhere; all learners must see it.
     auditor
         Who measures what several learners cost, if anybody does.
+    note
+        What is told of events: their kind, and their text.
 
     """
 
@@ -76,9 +80,10 @@ class Coordinator:
         newest: float = 2.0,
         folder: Path | None = None,
         auditor: Auditor | None = None,
+        note: Callable[[str, str], object] = lambda kind, text: None,
     ) -> None:
         self.host, self.newest, self.folder = host, newest, folder
-        self.auditor = auditor
+        self.auditor, self._note = auditor, note
         self._checked = 0
 
     def start(self, n: int) -> None:
@@ -122,7 +127,7 @@ class Coordinator:
             for rank, (lesson, after) in enumerate(zip_longest(lessons, then))
         ]
         audited = self._is_audited(data, epoch, model, slices)
-        done: list[Done] = [answer.result() for answer in answers]
+        done: list[Done] = self._results(answers)
         if self.auditor is not None:
             if audited:
                 self.auditor.end(in_order(done))
@@ -137,6 +142,21 @@ class Coordinator:
             {"learn": learn, "merge": time.perf_counter() - begin - learn},
             files.after([one.written for one in done if one.written], whole=files.whole),
         )
+
+    def _results(self, answers: Sequence[Future[Any]]) -> list[Any]:
+        """Return what learners did; that one waits for a processor is an event."""
+        results, waits = [], False
+        for rank, answer in enumerate(answers):
+            while not wait([answer], _PATIENCE).done:
+                room = None if waits else self.host.room()
+                if room is not None:
+                    waits = True
+                    text = f"learner {rank} waits for a processor: the cluster has {room}"
+                    self._note("recovering", text)
+            results.append(answer.result())
+        if waits:
+            self._note("reconnected", "each learner has a processor again")
+        return results
 
     def _is_audited(self, data: Any, epoch: int, model: Any, slices: Sequence[Slice]) -> bool:
         """Let the round be learned by one, too, if it is its turn."""

@@ -80,7 +80,7 @@ class ClusterEngine:
         again when it is gone.
     cluster
         Where learners live: ``"auto"`` is a cluster of Ray on this machine that starts by itself,
-        ``"ray://host:10001"`` or ``"host:port"`` one that is there, and ``"local"`` this process,
+        ``"host:6379"`` one that is there, and ``"local"`` this process,
         one after the other.
     checkpoints
         The run continues where the last one with this folder stopped, whatever stopped it.
@@ -204,7 +204,7 @@ class ClusterEngine:
         self.auditor = Auditor(audit, most, self.progress.task)
         spare = audit > 0 and most > 1 and not by_key
         self.host = host or _host(cluster, setup, most + spare)
-        self._coordinator = Coordinator(self.host, newest, folder, self.auditor)
+        self._coordinator = Coordinator(self.host, newest, folder, self.auditor, self.progress.note)
         self._saver: Saver | None = None
         if checkpoints is not None:
             continued(self, checkpoints)

@@ -32,6 +32,9 @@ class Host(Protocol):
     def restarted(self, rank: int) -> int:
         """Return how often a learner was replaced."""
 
+    def room(self) -> int | None:
+        """Return how many of the learners there is room for now; None for all."""
+
     def close(self) -> None:
         """End all learners."""
 
@@ -82,6 +85,10 @@ class InlineHost:
     def restarted(self, rank: int) -> int:
         """Return how often a learner was replaced."""
         return self._restarted[rank]
+
+    def room(self) -> int | None:
+        """Return that there is room for all."""
+        return None
 
     def close(self) -> None:
         """Let go of what learners hold."""

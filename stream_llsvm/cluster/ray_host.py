@@ -45,7 +45,7 @@ class RayHost:
     setup
         What every learner is told.
     address
-        Of a cluster, ``ray://host:10001`` or ``host:port``; ``"auto"`` starts one on this machine,
+        Of a cluster, ``host:6379``; ``"auto"`` starts one on this machine,
         which only this user can reach and which ends with this process.
     most
         How many learners there may be.
@@ -186,6 +186,11 @@ class RayHost:
         with self._lock:
             return self._restarted[rank]
 
+    def room(self) -> int | None:
+        """Return how many processors the cluster has, if these are fewer than learners."""
+        room = int(self._ray.cluster_resources().get("CPU", 0))
+        return room if room < len(self._actors) else None
+
     def close(self) -> None:
         """End all learners, and the cluster if it is this process's."""
         if self._ray is None:
@@ -251,14 +256,12 @@ def check_address(address: str) -> None:
 
     Examples
     --------
-    >>> check_address("ray://127.0.0.1:10001")
+    >>> check_address("127.0.0.1:6379")
 
     """
     host = _host_of(address)
     if not host:
-        raise ValueError(
-            f'cluster is "auto", "local", ray://host:10001 or host:port; got {address!r}'
-        )
+        raise ValueError(f'cluster is "auto", "local" or host:port, as head:6379; got {address!r}')
     if not is_here(host) and os.environ.get(_MODE, "").lower() != "token":
         raise ValueError(
             f"the cluster at {host} can be reached by others, and whoever reaches it can run any "

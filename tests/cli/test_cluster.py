@@ -183,7 +183,7 @@ BY_KEY = ["--workers", 2, "--cluster", "local", "--key", "id", "--per-key", "--m
         (["--workers", "none"], 'workers is a whole number from 1 up, or "auto"'),
         (["--workers", 0], 'workers is a whole number from 1 up, or "auto"'),
         (["--workers", 40, "--cluster", "local"], "above 16 nobody has measured how much"),
-        (["--workers", 2, "--cluster", "moon"], 'cluster is "auto", "local", ray://host:10001'),
+        (["--workers", 2, "--cluster", "moon"], 'cluster is "auto", "local" or host:port'),
         (["--workers", 2, "--cluster", "ray://10.0.0.1:10001"], "RAY_AUTH_MODE=token"),
         (["--workers", 2, "--standby"], "a run that has a standby has one learner"),
         (["--workers", 2, "--slices", "a"], "slices are scored by one learner"),

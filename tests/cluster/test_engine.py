@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stream_llsvm import CommitteeClassifier, Engine, LLSVMRegressor, SAPLClassifier
-from stream_llsvm.cluster import ClusterEngine
-from stream_llsvm.cluster.rounds import Setup
+from stream_llsvm.cluster import ClusterEngine, coordinator
+from stream_llsvm.cluster.host import InlineHost
+from stream_llsvm.cluster.rounds import Setup, Worker
 from stream_llsvm.connectors.list_source import ListSource
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.resume import EngineError
@@ -238,3 +240,34 @@ def test_a_source_without_slices_is_refused() -> None:
 
     with pytest.raises(TypeError, match="learners open the source for themselves"):
         ClusterEngine(Plain(), workers=2, cluster="local")  # type: ignore[arg-type]
+
+
+class Short(InlineHost):
+    """Learners of whom one gets its processor when somebody has asked how many there are."""
+
+    lessons = 0
+    waiting: tuple[Future[Any], Any] | None = None
+
+    def call(self, rank: int, name: str, *arguments: Any) -> Future[Any]:
+        answer = super().call(rank, name, *arguments)
+        self.lessons += name == "learn" and rank == 1
+        if self.lessons != 2 or self.waiting is not None:
+            return answer
+        self.waiting = Future[Any](), answer.result()
+        return self.waiting[0]
+
+    def room(self) -> int:
+        assert self.waiting is not None
+        self.waiting[0].set_result(self.waiting[1])
+        return 1
+
+
+def test_who_waits_for_a_processor_is_an_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coordinator, "_PATIENCE", 0.01)
+    source = source_of(N)
+    host = Short(lambda: Worker(Setup(source.description)))
+    engine = ClusterEngine(source, SAPLClassifier(), workers=2, slice=1_000, host=host)
+    assert engine.run()["learned"] == N
+    told = [(event["kind"], event["text"]) for event in engine.progress.events]
+    assert told.count(("recovering", "learner 1 waits for a processor: the cluster has 1")) == 1
+    assert told.count(("reconnected", "each learner has a processor again")) == 1

@@ -257,7 +257,7 @@ def test_more_learners_than_processors_are_refused(cluster: Cluster) -> None:
 @pytest.mark.parametrize(
     ("address", "why"),
     [
-        ("moon", 'cluster is "auto", "local", ray://host:10001 or host:port'),
+        ("moon", 'cluster is "auto", "local" or host:port, as head:6379'),
         ("ray://10.1.2.3:10001", "can be reached by others.*RAY_AUTH_MODE=token"),
         ("somewhere:6379", "can be reached by others"),
     ],
