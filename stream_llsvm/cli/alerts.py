@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Option
 
-from stream_llsvm.cli.errors import MistakeError, RunFailedError
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, put
 
 if TYPE_CHECKING:
     from stream_llsvm.alerts.channels import Channel
@@ -43,7 +43,7 @@ def command(
     if prometheus or kubernetes:
         from stream_llsvm.alerts.prometheus import rule_file, rule_object
 
-        print(rule_file() if prometheus else rule_object(), end="")
+        put(rule_file() if prometheus else rule_object(), end="")
         return 0
     _listed()
     return 0
@@ -54,8 +54,8 @@ def _listed() -> None:
     from stream_llsvm.alerts.rules import RULES
 
     for rule in RULES:
-        print(f"{rule.name}: {rule.severity}, {rule.threshold:g} ({rule.meaning})")
-        print(f"  {rule.summary}")
+        put(f"{rule.name}: {rule.severity}, {rule.threshold:g} ({rule.meaning})")
+        put(f"  {rule.summary}")
 
 
 def _tried(path: Path) -> int:
@@ -84,9 +84,9 @@ def _tried(path: Path) -> int:
             channel.send(message)
         except ChannelError as error:
             failed += 1
-            print(f"not told: {error}")
+            put(f"not told: {error}")
         else:
-            print(f"told: {channel.name}")
+            put(f"told: {channel.name}")
     if failed:
         raise RunFailedError(f"{failed} of {len(channels)} were not told")
     return 0

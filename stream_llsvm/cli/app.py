@@ -13,7 +13,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, unknown
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, put, unknown
 from stream_llsvm.cli.signals import INTERRUPTED
 from stream_llsvm.version import __version__
 
@@ -114,7 +114,7 @@ def _leave(error: Exception) -> NoReturn:
 
 def _say(text: str) -> None:
     several = "\n" in text  # as an editor reads them: file, line, what is wrong
-    print(text if several else f"stream-llsvm: {text}", file=sys.stderr, flush=True)
+    put(text if several else f"stream-llsvm: {text}", file=sys.stderr)
 
 
 app = typer.Typer(
@@ -128,7 +128,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"stream-llsvm {__version__}")
+        put(f"stream-llsvm {__version__}")
         raise typer.Exit
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Option
 
+from stream_llsvm.cli.errors import put
 from stream_llsvm.cli.options import FOLDER_FLAG, WAIT
 
 EXAMPLE = "stream-llsvm checkpoint --checkpoints kept --name before-black-friday"
@@ -19,5 +20,5 @@ def command(
     """Keep a checkpoint."""
     from stream_llsvm.cli.run_request import asked
 
-    print(asked(checkpoints, "checkpoint", name, wait))
+    put(asked(checkpoints, "checkpoint", name, wait))
     return 0

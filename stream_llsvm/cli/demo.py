@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, unknown
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, put, unknown
 from stream_llsvm.cli.options import columns, columns_in, completing, with_flags
 from stream_llsvm.cli.run import report_of
 from stream_llsvm.cli.signals import INTERRUPTED, Stopping
@@ -88,10 +88,10 @@ def demonstrate(
         engine = Engine(source)
         page = stack.enter_context(_page(engine, port))
         stopping = stack.enter_context(Stopping(engine.stop))
-        print(f"{stream}: {about}", flush=True)
+        put(f"{stream}: {about}")
         opened = browser and open_page(page.address)
         where = "the live page is at" if opened else "open the live page in a browser:"
-        print(f"{where} {page.address} (Ctrl-C ends the demo)", flush=True)
+        put(f"{where} {page.address} (Ctrl-C ends the demo)")
         begin = time.monotonic()
         try:
             with logged(), Watch(engine, Console(stderr=True), stopping.again):
@@ -100,7 +100,7 @@ def demonstrate(
             raise RunFailedError(one_line(error)) from error
         seconds = time.monotonic() - begin
         if stopping.by is None:
-            print("the stream has ended; the page stays until Ctrl-C", flush=True)
+            put("the stream has ended; the page stays until Ctrl-C")
         while stopping.by is None:
             time.sleep(_LOOK)
         report = report_of(engine, stopping.by, seconds, engine.progress.counts["records"])
@@ -162,4 +162,4 @@ def _open(address: str) -> None:
     try:
         webbrowser.open(address)
     except Exception as error:  # of whatever is installed
-        print(f"stream-llsvm: no browser could be opened: {error}", file=sys.stderr, flush=True)
+        put(f"stream-llsvm: no browser could be opened: {error}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from stream_llsvm.cli.errors import MistakeError, listed
+from stream_llsvm.cli.errors import MistakeError, listed, put
 from stream_llsvm.cli.options import (
     FILE_COLUMNS,
     JSON,
@@ -52,7 +52,7 @@ def command(
     if json:
         print_json(found)
     else:
-        print("\n".join(in_words(found)))
+        put("\n".join(in_words(found)))
     return 0
 
 

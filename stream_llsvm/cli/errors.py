@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TextIO
 
 _LISTED = 7
 
@@ -40,6 +41,14 @@ def printable(told: str) -> str:
 
     """
     return "".join(c if c.isprintable() else "?" for c in told)
+
+
+def put(text: str, file: TextIO | None = None, end: str = "\n") -> None:
+    """Print lines, to standard output unless told otherwise: all that a command prints as text.
+
+    Names and labels in them come from elsewhere, and may hold what steers a terminal.
+    """
+    print("\n".join(map(printable, text.split("\n"))), file=file, end=end, flush=True)
 
 
 def listed(names: Iterable[object]) -> str:

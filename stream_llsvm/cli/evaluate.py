@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from stream_llsvm.cli.decide import FLAGS, KEYS, for_engine
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, put
 from stream_llsvm.cli.models import PEERS, SEVERAL, Entrant, chosen, short_names, with_keys
 from stream_llsvm.cli.options import (
     DATA,
@@ -139,7 +139,7 @@ def evaluate(
         said = options.get("fields", {}).items()
         ignored = [*options.get("ignore", []), *(name for name, kind in said if kind == "ignore")]
         for text in lines(contents.census.fields(), ignored):
-            print(text)
+            put(text)
         print_models(f"{data}: {contents.summary()}", rows, task)
     _warn_of_refused(rows)
     _warn_of_the_baseline(rows, task)
@@ -205,6 +205,8 @@ def _scored(
     from stream_llsvm.engine.learner import Learner
     from stream_llsvm.engine.progress import Progress as Scored
     from stream_llsvm.engine.scores import SCORE, baselines, listed_scores, main_scores
+    from stream_llsvm.engine.watchers import left_out_of
+    from stream_llsvm.model.feature_warnings import without_warnings
 
     values = label_values(options)
     _warm(Learner(entrant.make(contents.labels), values=values), options)
@@ -218,7 +220,8 @@ def _scored(
     for read in batches(options, max_records):
         batch = decisions.weighted(learner.readable(read))
         begin = perf_counter()
-        answers = learner.take(batch)
+        with without_warnings():
+            answers = learner.take(batch)
         seconds += perf_counter() - begin
         scored.score(batch.labels, answers, batch.weights)
         decisions.take(batch, answers, scored)
@@ -227,21 +230,22 @@ def _scored(
         refused += answers.refused.values()
         bar.update(line, completed=done, rate=f"{done / max(seconds, 1e-9):,.0f}/s")
     if weighted and not learner.weighs and entrant.name not in _NAIVE:
-        print(
+        put(
             f"stream-llsvm: {entrant.name} learns each record that counts as one: it takes no "
             "weights",
             file=sys.stderr,
-            flush=True,
         )
+    if text := left_out_of(entrant.name, learner.model):
+        put(f"stream-llsvm: {text}", file=sys.stderr)
     report = scored.scores.report()
     means = report.get("cumulative", {})
-    told = [*main_scores(learner.task), baselines(learner.task)[0]]
+    shown = [*main_scores(learner.task), baselines(learner.task)[0]]
     if decide:
-        told += [SCORE["g_mean"]]
-        told += [one for one in listed_scores(learner.task, report) if one.optional]
+        shown += [SCORE["g_mean"]]
+        shown += [one for one in listed_scores(learner.task, report) if one.optional]
     return {
         "model": entrant.name,
-        **{score.name: means.get(score.name, 0.0) for score in told},
+        **{score.name: means.get(score.name, 0.0) for score in shown},
         "us_per_record": 1e6 * seconds / max(done, 1),
         "refused": len(refused),
         "first_refused": refused[0] if refused else None,
@@ -251,9 +255,11 @@ def _scored(
 def _warm(learner: Learner, options: Mapping[str, Any]) -> None:
     """Let what is compiled for records like the first be compiled, or loaded, before the clock."""
     from stream_llsvm.cli.build import batches
+    from stream_llsvm.model.feature_warnings import without_warnings
 
     for batch in batches(options, _FIRST):
-        learner.take(learner.readable(batch))
+        with without_warnings():
+            learner.take(learner.readable(batch))
 
 
 def _warn(contents: Contents, declared: Collection[str]) -> None:
@@ -265,18 +271,17 @@ def _warn(contents: Contents, declared: Collection[str]) -> None:
     odd = doubts(contents.census.fields(), declared)
     for text in [doubt, contents.mean_weight.doubt(), *odd]:
         if text is not None:
-            print(f"stream-llsvm: {text}", file=sys.stderr, flush=True)
+            put(f"stream-llsvm: {text}", file=sys.stderr)
 
 
 def _warn_of_refused(rows: list[dict[str, Any]]) -> None:
     """Say on stderr if a model could not take some records."""
     for row in rows:
         if row["refused"]:
-            print(
+            put(
                 f"stream-llsvm: {row['model']} refused {row['refused']:,} records (the first: "
                 f"{row['first_refused']})",
                 file=sys.stderr,
-                flush=True,
             )
 
 
@@ -293,9 +298,8 @@ def _warn_of_the_baseline(rows: list[dict[str, Any]], task: Task) -> None:
         )
         told = naive.text(ours[0][naive.name])
         told = f"{told} right" if score.percent else f"{score.title} {told}"
-        print(
+        put(
             f"stream-llsvm: no model is better than always {what} so far ({told}): the features "
             "may say nothing about the label",
             file=sys.stderr,
-            flush=True,
         )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line
+from stream_llsvm.cli.errors import MistakeError, listed, nearest, one_line, put
 from stream_llsvm.cli.options import JSON, SAVED, TRUST
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def inspect(name: str, *, as_json: bool, trust_pickle: bool = False) -> int:
         print_json(_everything(saved))
     else:
         path, *lines = described(saved)
-        print(path)
+        put(path)
         for line in lines:
-            print(line if len(line) <= _WIDTH else line[: _WIDTH - 3] + "...")
+            put(line if len(line) <= _WIDTH else line[: _WIDTH - 3] + "...")
     return 0
 
 

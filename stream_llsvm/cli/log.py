@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from stream_llsvm.cli.errors import nearest
+from stream_llsvm.cli.errors import nearest, printable
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.engine.rejects import Rejects
 from stream_llsvm.engine.watchers import Watcher
@@ -52,7 +52,7 @@ def line_of(record: logging.LogRecord, form: str) -> str:
     time = f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z"
     level, text = record.levelname.lower(), " ".join(record.getMessage().split())
     if form == "text":
-        return f"{time} {level}: {text}"
+        return printable(f"{time} {level}: {text}")
     fields = getattr(record, "fields", {})
     return json.dumps({"time": time, "level": level, "message": text, **fields}, default=str)
 
@@ -89,6 +89,7 @@ _TOLD = {
     "columns changed": logging.WARNING,
     "no labels": logging.WARNING,
     "large weights": logging.WARNING,
+    "features left out": logging.WARNING,
     "checkpoint failed": logging.ERROR,
     "publishing failed": logging.ERROR,
     "alert": logging.WARNING,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, listed, nearest, one_line
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, listed, nearest, one_line, put
 from stream_llsvm.cli.inspect import Saved, read_saved
 from stream_llsvm.cli.options import (
     DATA,
@@ -115,9 +115,9 @@ def predict(
         raise RunFailedError(one_line(error)) from error
     sink.close()
     if rejects.first:
-        print(f"stream-llsvm: {first_of(rejects)}", file=sys.stderr)
+        put(f"stream-llsvm: {first_of(rejects)}", file=sys.stderr)
     if bad := bad_fields_of(rejects.bad_fields):
-        print(f"stream-llsvm: {bad}; {first_bad_of(rejects)}", file=sys.stderr)
+        put(f"stream-llsvm: {bad}; {first_bad_of(rejects)}", file=sys.stderr)
     rejected, labelled = rejects.counts.total(), scored.counts["learned"]
     score = headline(learner.task)
     value = scored.scores.report().get("cumulative", {}).get(score.name)
@@ -130,7 +130,7 @@ def predict(
         told = score.text(value)
         right = f"{told} of {labelled:,} labels right"
         good = f", {right if score.percent else f'{score.title} {told} over {labelled:,} labels'}"
-    print(f"{done:,} predicted, {rejected:,} rejected{good}", file=sys.stderr)
+    put(f"{done:,} predicted, {rejected:,} rejected{good}", file=sys.stderr)
     return 0
 
 
@@ -161,6 +161,6 @@ def _left_out(features: Sequence[Any], data: str, given: Mapping[str, Any]) -> d
             f"file has {listed(names)}"
         )
     if names and absent:
-        print(f"stream-llsvm: {data} does not have {listed(absent)}", file=sys.stderr)
+        put(f"stream-llsvm: {data} does not have {listed(absent)}", file=sys.stderr)
     apart = {given.get(name) for name in ("label", "key", "weight")}
     return {"ignore": ignored + [name for name in names if name not in known and name not in apart]}

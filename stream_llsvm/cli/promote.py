@@ -6,6 +6,7 @@ from typing import Annotated
 
 from typer import Argument
 
+from stream_llsvm.cli.errors import put
 from stream_llsvm.cli.options import FOLDER_FLAG, WAIT
 
 EXAMPLE = "stream-llsvm promote --checkpoints kept sapl"
@@ -19,5 +20,5 @@ def command(
     """Promote a model."""
     from stream_llsvm.cli.run_request import asked
 
-    print(asked(checkpoints, "promote", name, wait))
+    put(asked(checkpoints, "promote", name, wait))
     return 0

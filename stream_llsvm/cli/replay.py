@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from stream_llsvm.cli.errors import RunFailedError, one_line
+from stream_llsvm.cli.errors import RunFailedError, one_line, put
 from stream_llsvm.cli.options import (
     DATA,
     FILE_COLUMNS,
@@ -91,7 +91,7 @@ def replay(
         if as_json:
             print_json({"sent": sent, "seconds": seconds, "records_per_second": rate})
         else:
-            print(f"{sent:,} records sent, {rate:,.0f}/s", file=sys.stderr)
+            put(f"{sent:,} records sent, {rate:,.0f}/s", file=sys.stderr)
     return 0
 
 
@@ -110,4 +110,4 @@ def _records(data: str, given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     finally:
         source.close()
     if rejected:
-        print(f"stream-llsvm: {rejected:,} records could not be read", file=sys.stderr)
+        put(f"stream-llsvm: {rejected:,} records could not be read", file=sys.stderr)

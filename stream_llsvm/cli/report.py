@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, put
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.scores import Score
@@ -84,8 +84,8 @@ def command(
         )
     elif out is not None:
         for name, value in report.facts:
-            print(f"{name}: {value}")
-        print(f"written to {out}")
+            put(f"{name}: {value}")
+        put(f"written to {out}")
     return 0
 
 

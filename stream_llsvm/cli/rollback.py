@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line
+from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, put
 from stream_llsvm.cli.options import FOLDER_FLAG, TRUST
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def command(
             raise MistakeError(one_line(error)) from None
         except OSError as error:
             raise RunFailedError(one_line(error)) from None
-    print("\n".join(told(done)))
+    put("\n".join(told(done)))
     return 0
 
 

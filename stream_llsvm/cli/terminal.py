@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from stream_llsvm.cli.columns import lines
-from stream_llsvm.cli.errors import printable
+from stream_llsvm.cli.errors import printable, put
 from stream_llsvm.cli.log import MOST_FIELDS, say
 from stream_llsvm.engine.census import Taken
 from stream_llsvm.engine.engine import Engine
@@ -151,7 +151,7 @@ def line(seen: Seen, rate: float) -> str:
 
 def print_json(report: dict[str, Any], out: TextIO | None = None) -> None:
     """Print one object on one line, to standard output unless told otherwise."""
-    print(json.dumps(report, default=str, allow_nan=False), file=out, flush=True)
+    put(json.dumps(report, default=str, allow_nan=False), file=out)
 
 
 def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) -> None:
@@ -162,7 +162,7 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
         for name, one in report.get("columns", {}).items()
     }
     for line in lines(taken):
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(printable(line), soft_wrap=True, markup=False)
     drawn = Table(show_header=bool(report["scores"]), title_justify="left")
     drawn.add_column("")
     drawn.add_column("all", justify="right")
@@ -177,14 +177,14 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
     rejected = report["rejected"]
     drawn.add_row("rejected", f"{sum(rejected.values()):,}", "")
     for reason, number in rejected.items():
-        drawn.add_row(f"  {reason}", f"{number:,}", "")
+        drawn.add_row(Text(printable(f"  {reason}")), f"{number:,}", "")
     if report.get("deletes"):
         drawn.add_row("deletes, passed over", f"{report['deletes']:,}", "")
     bad = sorted(report["bad_fields"].items(), key=lambda one: -one[1])
     if bad:
         drawn.add_row("values that could not be read", f"{sum(n for _, n in bad):,}", "")
     for name, number in bad[:MOST_FIELDS]:
-        drawn.add_row(f"  {name}", f"{number:,}", "")
+        drawn.add_row(Text(printable(f"  {name}")), f"{number:,}", "")
     for name, number in report.get("waiting", {}).items():
         drawn.add_row(f"late labels: {name}", f"{number:,}", "")
     for name, number in _of_cluster(report.get("cluster", {})).items():
@@ -204,16 +204,16 @@ def print_table(report: dict[str, Any], window: int, out: TextIO | None = None) 
     drawn.add_row("records/s", f"{report['records_per_second']:,.0f}", "")
     console.print(drawn)
     for line in _moved(report.get("input")):
-        console.print(line, soft_wrap=True, markup=False)
+        console.print(printable(line), soft_wrap=True, markup=False)
     if report["checkpoint"] is not None:
-        console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True)
+        console.print(f"checkpoint {report['checkpoint']}", soft_wrap=True, markup=False)
 
 
 def _moved(told: dict[str, Any] | None) -> list[str]:
     """Return a line for each of the first fields that are others than they were."""
     found = [FieldNow(**one) for one in (told or {}).get("fields", [])]
     moved = [one for one in found if one.moved >= 0]
-    lines = [printable(f"field {one.name} has moved: {one.what()}") for one in moved[:MOST_FIELDS]]
+    lines = [f"field {one.name} has moved: {one.what()}" for one in moved[:MOST_FIELDS]]
     more = len(moved) - len(lines)
     return [*lines, f"and {more:,} more fields have"] if more > 0 else lines
 
@@ -255,7 +255,7 @@ def _of_cluster(told: dict[str, Any]) -> dict[str, int]:
 
 def print_models(title: str, rows: list[dict[str, Any]], task: Task) -> None:
     """Print the scores of several models, a row each, the best one bold."""
-    drawn = Table(title=title, title_justify="left")
+    drawn = Table(title=Text(printable(title), "table.title"), title_justify="left")
     drawn.add_column("model", no_wrap=True)
     for name in (*(score.title for score in main_scores(task)), "us/record"):
         drawn.add_column(name, justify="right", no_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from stream_llsvm import __version__
 from stream_llsvm.connectors.predictions import FIELDS
-from tests.cli.support import csv_file, refused, run, started, told, wait_for
+from tests.cli.support import ROOT, csv_file, refused, run, started, told, wait_for
 from tests.cli.test_run import arguments, lines
 
 
@@ -130,3 +131,36 @@ def test_the_log_has_time_and_level_and_may_be_json(tmp_path: Path, data: Path) 
     last = json.loads(failed.stderr.splitlines()[-1])
     assert (last["event"], last["level"]) == ("failed", "error")
     assert "could not be used" in last["message"]
+
+
+def test_names_and_labels_of_a_file_do_not_steer_the_terminal(tmp_path: Path) -> None:
+    evil = "\x1b]0;title\x07\x1b[31m"
+    odd, data, kept = f"odd{evil}", tmp_path / "data.jsonl", tmp_path / "kept"
+    rows = [
+        {f"x{evil}": float(i % 7), odd: [{}], "name": f"n{evil}{i}", "y": f"l{evil}{i % 2}"}
+        for i in range(60)
+    ]
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    model = tmp_path / "m.llsvm"
+    for one in (
+        ["run", "--from", data, "--label", "y", "--checkpoints", kept, "--save", model],
+        ["run", "--from", data, "--label", "y", "--slices", "name"],
+        ["evaluate", data, "--label", "y", "--models", "sapl"],
+        ["evaluate", data, "--label", "z"],
+        ["inspect", kept],
+        ["inspect", model],
+        ["diff", kept, model],
+        ["predict", model, data, "--to", tmp_path / "out.jsonl"],
+    ):
+        result = run(*one)
+        assert result.exit_code == (2 if "z" in one else 0), result.output
+        shown = result.stdout + result.stderr
+        assert one[0] == "diff" or any(n in shown for n in ("x?", "n?", "odd?")), one
+        raw = [line for line in shown.split("\n") if not line.isprintable()]
+        assert not raw, one
+
+
+def test_what_is_printed_goes_one_way() -> None:
+    files = (ROOT / "stream_llsvm" / "cli").glob("*.py")
+    prints = [f.name for f in files if re.search(r"^ +print\(", f.read_text(), re.M)]
+    assert sorted(prints) == ["errors.py", "log.py", "main.py"]
