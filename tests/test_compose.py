@@ -67,10 +67,19 @@ def test_kafka_is_the_one_that_tests_run_against(compose: dict[str, Any]) -> Non
         assert compose["services"][name]["image"] == f"apache/kafka:{KAFKA}"
 
 
+def max_mb_of(options: list[str]) -> float:
+    """Return how large the model of a command may become, in megabytes."""
+    (found,) = [one.partition("max_mb=")[2] for one in options if "max_mb=" in one]
+    return float(found)
+
+
 @pytest.mark.parametrize("service", ["engine", "replay"])
 def test_commands_have_these_options(compose: dict[str, Any], service: str) -> None:
     given = shlex.split(compose["services"][service]["command"])
     assert {one for one in given if one.startswith("--")} <= options_of(given[0])
+    if service == "engine":
+        assert compose["services"][service]["mem_limit"] == "1g"
+        assert max_mb_of(given) <= (1_024 - 400) / 5
 
 
 def test_addresses_inside_are_services(compose: dict[str, Any]) -> None:

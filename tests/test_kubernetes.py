@@ -13,7 +13,7 @@ from stream_llsvm.serve.served import LONGEST_END
 from stream_llsvm.serve.server import GRACE
 from stream_llsvm.serve.server import PORT as SERVER_PORT
 from stream_llsvm.version import __version__
-from tests.test_compose import options_of
+from tests.test_compose import max_mb_of, options_of
 
 yaml = pytest.importorskip("yaml", reason="comes with the extra 'test'")
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,6 +96,9 @@ def test_each_fits_the_command_and_the_others(workload: dict[str, Any]) -> None:
         "capabilities": {"drop": ["ALL"]},
     }
     assert {"cpu", "memory"} == set(container["resources"]["requests"])
+    if command == "serve" or "--checkpoints" in {one.partition("=")[0] for one in options}:
+        limit = {"1Gi": 1_024, "2Gi": 2_048}[container["resources"]["limits"]["memory"]]
+        assert max_mb_of(options) <= (limit - 400) / 5
     ports = {one["name"] for one in container.get("ports", ())}
     for probe in PROBES:
         if probe in container:

@@ -12,7 +12,7 @@ import pytest
 
 from stream_llsvm.serve.served import LONGEST_END
 from stream_llsvm.serve.server import GRACE
-from tests.test_compose import options_of
+from tests.test_compose import max_mb_of, options_of
 
 UNITS = sorted((Path(__file__).resolve().parents[1] / "deploy" / "systemd").glob("*.service"))
 #: What a process that only computes, listens and writes its own folder never needs.
@@ -61,6 +61,9 @@ def test_it_fits_the_command_and_is_closed_up(unit: Path) -> None:
     assert any(one.startswith("${STATE_DIRECTORY}/") for one in options)
     assert "ReadWritePaths" not in told
     assert int(told["TimeoutStopSec"][0]) >= LONGEST_END + GRACE
+    # A full disk needs no hands, a mistake does.
+    assert told["StartLimitIntervalSec"] == ["0"] and told["RestartPreventExitStatus"] == ["2"]
+    assert told["MemoryMax"] == ["1G"] and max_mb_of(options) <= (1_024 - 400) / 5
     assert not any("TOKEN" in value for value in told["Environment"]), "secrets are no part of it"
 
 

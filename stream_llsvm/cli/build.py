@@ -31,6 +31,7 @@ from stream_llsvm.engine.resume import EngineError
 from stream_llsvm.engine.snapshots import Publisher
 from stream_llsvm.engine.task import CLASSIFICATION, Task, with_numbers
 from stream_llsvm.model.file import ModelFileError
+from stream_llsvm.model.growth import FREE, GrowingModel
 
 _Made = TypeVar("_Made")
 #: What a key is called that is no field of its record, such as that of a message.
@@ -190,12 +191,18 @@ def make_watch(settings: Settings, stack: ExitStack) -> InputWatch | bool:
 
 
 def check_same_model(kept: Any, wanted: Any, folder: str) -> None:
-    """Refuse to go on with another model than the one that is asked for."""
+    """Refuse to go on with another model than the one that is asked for.
+
+    Options that say how it works, and not what it is, are from now on as they are asked for.
+    """
     if type(kept) is not type(wanted):
         differ = f"a {type(kept).__name__}, not a {type(wanted).__name__}"
     else:
         old, new = kept._saved_params(), wanted._saved_params()
         changed = [key for key in new if new[key] != old.get(key)]
+        if isinstance(kept, GrowingModel):
+            kept.mutate({key: new[key] for key in changed if key in FREE})
+            changed = [key for key in changed if key not in FREE]
         if not changed:
             return
         differ = ", ".join(f"{key} = {old.get(key)!r}, not {new[key]!r}" for key in changed)

@@ -185,7 +185,12 @@ class ManyRecords(GrowingModel, AnswersMany):
             classes += row in firsts
             if classes > 0:  # a model begins with its first class
                 width = self._width_for(
-                    width, features, classes, names_come=names_come, local=local
+                    width,
+                    features,
+                    classes,
+                    names_come=names_come,
+                    local=local,
+                    same_scores=classes == len(self._labels),
                 )
                 features = min(features, width)
 

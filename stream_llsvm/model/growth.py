@@ -139,7 +139,14 @@ class GrowingModel(BoundedModel):
             names_come = self._features.has_derived or is_derived(features)
             needed = known + len(features)
             local = self._local_for(needed, sum(named.values()), names_come=names_come)
-            width = self._width_for(held, needed, len(classes), names_come=names_come, local=local)
+            width = self._width_for(
+                held,
+                needed,
+                len(classes),
+                names_come=names_come,
+                local=local,
+                same_scores=classes is self._labels,
+            )
         else:  # there is room: most records of a text bring a name
             width = held
         if before is None and local is not None:

@@ -155,7 +155,7 @@ def test_names_and_labels_of_a_file_do_not_steer_the_terminal(tmp_path: Path) ->
         result = run(*one)
         assert result.exit_code == (2 if "z" in one else 0), result.output
         shown = result.stdout + result.stderr
-        assert one[0] == "diff" or any(n in shown for n in ("x?", "n?", "odd?")), one
+        assert one[0] in ("diff", "predict") or any(n in shown for n in ("x?", "n?", "odd?")), one
         raw = [line for line in shown.split("\n") if not line.isprintable()]
         assert not raw, one
 

@@ -339,3 +339,11 @@ def test_debug_shows_where_it_came_from(data: Path) -> None:
     result = run("--debug", "run", "--from", data, "--label", "none")
     assert result.exception is not None
     assert type(result.exception).__name__ == "MistakeError"
+
+
+def test_how_a_model_works_may_change_and_what_it_is_may_not(tmp_path: Path, data: Path) -> None:
+    given = [*arguments(data), "--checkpoints", tmp_path / "kept"]
+    assert told(*given, "--max-records", 200)["learned"] == 200
+    assert told(*given, "--option", "max_mb=50", "--max-records", 100)["learned"] == 300
+    assert newest(tmp_path / "kept")["model"]["params"]["max_mb"] == 50
+    assert "seed = 0, not 7" in refused(*given, "--option", "seed=7")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import base, checks, compose, datasets, evaluate, metrics, preprocessing
 
@@ -217,3 +218,20 @@ def test_threads_may_change_without_a_trace() -> None:
         model.learn_many(X[300:], y[300:])
     assert one._state is not None and two._state is not None
     assert one._state.state.tobytes() == two._state.state.tobytes()
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_max_mb_below_what_a_model_takes_stops_its_growth(many: bool) -> None:
+    model = CommitteeClassifier()
+    model.learn_one({str(i): 1.0 for i in range(20_000)}, True)
+    model.learn_one({"0": 1.0}, False)
+    model.mutate({"max_mb": 1})
+    with pytest.warns(FeaturesLeftOutWarning, match="max_mb=1 has room"):
+        if many:
+            names = [f"new {i}" for i in range(20_000)]
+            model.learn_many(pd.DataFrame(np.ones((2, 20_000)), columns=names), [True, False])
+        else:
+            model.learn_one({f"new {i}": 1.0 for i in range(20_000)}, True)
+    assert model.left_out > 0
+    with pytest.raises(ValueError, match="more than max_mb=1"):
+        model.learn_one({"0": 1.0}, "a third class")
