@@ -167,7 +167,7 @@ def _own_members(kind: type) -> Iterator[tuple[str, Any]]:
 
 def commands() -> Iterator[str]:
     """Yield the page of all commands, with every flag."""
-    import click
+    from typer import Context
     from typer.main import get_command
 
     from stream_llsvm.cli.app import COMMANDS, app
@@ -180,7 +180,7 @@ def commands() -> Iterator[str]:
         yield f"## `{name}`\n\n{does}\n\n```\n{command.epilog.removeprefix('Example: ')}\n```\n"
         yield "| flag or argument | what it means |"
         yield "| --- | --- |"
-        context = click.Context(command, info_name=name)
+        context = Context(command, info_name=name)
         for parameter in command.get_params(context):
             hidden = getattr(parameter, "hidden", False)
             if not hidden and (record := parameter.get_help_record(context)) is not None:
