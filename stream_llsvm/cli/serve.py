@@ -280,6 +280,7 @@ def _model(
 
 def _tokens(path: str | None) -> dict[str, str]:
     """Return the tokens and what each may do: one from the environment, others from a file."""
+    from stream_llsvm.alerts.secrets import Secrets
     from stream_llsvm.serve.rights import ADMIN, RIGHTS
 
     found: dict[str, str] = {}
@@ -296,12 +297,9 @@ def _tokens(path: str | None) -> dict[str, str]:
             raise MistakeError(
                 f'--tokens: {path}: write a section [{name}] with token = "..." and right = "..."'
             )
-        token = one["token"]
-        if isinstance(token, dict):
-            token = os.environ.get(str(token.get("env", "")), "")
         try:
-            right = choice("right", one["right"], tuple(RIGHTS))
-            found[str(token)] = right
+            token = Secrets().read("token", one["token"])
+            found[token] = choice("right", one["right"], tuple(RIGHTS))
         except ValueError as error:
             raise MistakeError(f"--tokens: {path}: [{name}] {error}") from None
         if not token:

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from stream_llsvm.cli.serve import _tokens
 from stream_llsvm.client import Client
 from tests.cli.support import refused, wait_for
 from tests.disk import fill, small_disk
@@ -182,3 +183,14 @@ def test_what_is_for_run_is_refused(tmp_path: Path) -> None:
     ):
         pipeline.write_text(text)
         assert why in refused("serve", pipeline, "--folder", tmp_path / "kept")
+
+
+def test_a_token_may_be_in_a_file(tmp_path: Path) -> None:
+    secret, tokens = tmp_path / "secret", tmp_path / "tokens.toml"
+    tokens.write_text(f'[shop]\ntoken = {{file = "{secret}"}}\nright = "learn"\n')
+    given = ["serve", "--folder", tmp_path / "kept", "--label", "y", "--tokens", tokens]
+    assert "[shop] the file" in refused(*given)
+    secret.write_text("\n")
+    assert "[shop] has no token" in refused(*given)
+    secret.write_text("a-shop-s-token\n")
+    assert _tokens(str(tokens)) == {"a-shop-s-token": "learn"}
