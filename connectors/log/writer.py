@@ -98,7 +98,7 @@ class LogWriter:
         self._needed: deque[int] = deque(maxlen=checkpoints)
         self.first = 0
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock, holder = lock_file(self.folder / "lock")
             if self._lock < 0:
                 raise LogError(f"{self.folder} is in use by {holder}: stop that one first")
@@ -176,7 +176,7 @@ class LogWriter:
     def _created(self, first: int) -> int:
         """Begin a segment; return its file, opened."""
         path = segment_path(self.folder, first)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         self._made += 1
         try:
             _write(file, MAGIC)

@@ -126,7 +126,7 @@ class Checkpoints:
         self._pending: Future[OSError | TermOverError | None] | None = None
         self._removing: Future[None] | None = None
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # records are in it
             self._acquire()
         except OSError as error:
             raise CheckpointError(f"cannot use {self.folder} for checkpoints: {error}") from None
@@ -280,8 +280,8 @@ class Checkpoints:
         try:
             if part is not None:
                 for place, rows in zip(beside, part.payloads(), strict=True):
-                    write(place, rows, via=via)
-            write(self.path(number), payload, via=via)
+                    write(place, rows, via=via, private=True)
+            write(self.path(number), payload, via=via, private=True)
         except OSError:
             self._confirm()
             self.failing = True

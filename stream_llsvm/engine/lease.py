@@ -116,7 +116,7 @@ class Lease:
         """
         stop = stop or threading.Event()
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             return self._wait(stop, waiting)
         except OSError as error:
             raise LeaseError(f"cannot use {self._folder} for checkpoints: {error}") from None

@@ -8,6 +8,8 @@ over it.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -105,6 +107,9 @@ class HistoryFile:
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
         self.path = path
+        if write:
+            with contextlib.suppress(OSError):  # SQLite says why
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         self._db = _connected(path, "rwc" if write else "ro")
         try:
             (version,) = self._db.execute("PRAGMA user_version").fetchone()

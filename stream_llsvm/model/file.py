@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import stat
 import struct
 import sys
 from collections.abc import Mapping
@@ -99,6 +100,7 @@ def write(
     payload: Mapping[str, object],
     *,
     via: str | os.PathLike[str] | None = None,
+    private: bool = False,
 ) -> None:
     """Write a model file, whole or not at all.
 
@@ -116,6 +118,8 @@ def write(
     via
         The folder of the temporary file, on the same disk; that of `path` if
         not given.
+    private
+        Whether only this user may read it, whatever others usually may.
     """
     replace(path, dumps(payload), via=via, follow=True)
 
@@ -147,7 +151,8 @@ def replace(
     folder = os.path.dirname(target)
     temporary = os.path.join(via or folder, f".model-{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        mode = 0o600 if private else 0o666
+        with open(temporary, "xb", opener=lambda name, how: os.open(name, how, mode)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -174,6 +179,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, object]:
     ModelFileError
         As for `loads`; the message begins with the path.
     """
+    kind = os.stat(path).st_mode
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a pipe would be waited for
+        raise ModelFileError(f"{os.fspath(path)}: it is no regular file")
     try:
         return loads(Path(path).read_bytes())
     except ModelFileError as error:

@@ -11,8 +11,12 @@ from typing import Any
 
 import pytest
 
+from stream_llsvm.connectors.log.writer import LogWriter
 from stream_llsvm.engine import checkpoints as module
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
+from stream_llsvm.engine.lease import Lease
+from stream_llsvm.history.file import HistoryFile
+from tests.cli.support import refused
 
 
 def newest(folder: Path) -> Any:
@@ -184,3 +188,27 @@ def test_a_name_is_not_written_through_a_planted_link(tmp_path: Path) -> None:
     kept.close()
     assert victim.read_text() == "precious"
     assert kept.names() == {"good": number}
+
+
+def test_what_holds_records_is_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        filled(tmp_path / "kept", 1)
+        LogWriter(tmp_path / "log").close()
+        HistoryFile(tmp_path / "kept" / "history.sqlite", write=True).close()
+        assert Lease(tmp_path / "shared").take()
+    finally:
+        os.umask(before)
+    made = [tmp_path / name for name in ("kept", "log", "shared")]
+    assert [one.stat().st_mode & 0o777 for one in made] == [0o700] * 3
+    files = [*made[0].glob("checkpoint-*"), *made[0].glob("*.sqlite"), *made[1].glob("*.log")]
+    assert [one.stat().st_mode & 0o777 for one in files] == [0o600] * 3
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_file_is_passed_over(tmp_path: Path, kind: str) -> None:
+    filled(tmp_path, 1)
+    odd = tmp_path / "checkpoint-0000000009.llsvm"
+    os.mkfifo(odd) if kind == "pipe" else odd.symlink_to("/dev/zero")
+    assert newest(tmp_path).contents == {"i": 1}
+    assert "it is no regular file" in refused("inspect", odd)
