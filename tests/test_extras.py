@@ -52,3 +52,20 @@ def test_no_message_names_the_package_itself() -> None:
         cwd=ROOT,
     )
     assert said.stdout == ""
+
+
+def test_the_documentation_needs_no_more_than_its_extra_brings() -> None:
+    brought = {Requirement(one).name for one in DECLARED["docs"]}
+    names = {"kafka": "kafka-python", "sklearn": "scikit-learn"}
+    absent = [module for module in EXTRAS if names.get(module, module) not in brought]
+    if not any(Requirement(one).name == "click" for one in metadata.requires("typer") or []):
+        absent.append("click")
+    pages = "[*commands(), *addresses(), *pipeline_keys()]"
+    code = (
+        f"import sys; sys.path.insert(0, 'tools'); sys.modules.update(dict.fromkeys({absent}))\n"
+        f"from docs_site import *; assert {pages}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
