@@ -5,6 +5,7 @@ A mistake ends as one line and exit code 2, a failed run with 1, Ctrl-C with 130
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from importlib import import_module
@@ -77,7 +78,7 @@ class Group(TyperGroup):
         try:
             code = super().main(given, *rest, **extra)
             sys.stdout.flush()
-            sys.stderr.flush()
+            _flush_stderr()
         except (KeyboardInterrupt, typer.Abort):
             sys.exit(INTERRUPTED)
         except BrokenPipeError:
@@ -114,7 +115,17 @@ def _leave(error: Exception) -> NoReturn:
 
 def _say(text: str) -> None:
     several = "\n" in text  # as an editor reads them: file, line, what is wrong
-    put(text if several else f"stream-llsvm: {text}", file=sys.stderr)
+    with contextlib.suppress(OSError):
+        put(text if several else f"stream-llsvm: {text}", file=sys.stderr)
+    _flush_stderr()
+
+
+def _flush_stderr() -> None:
+    """Flush stderr; what cannot be written goes nowhere, and costs no exit code."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 app = typer.Typer(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -65,12 +65,13 @@ class _Stderr(logging.Handler):
         self._form = form
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line."""
+        """Write a line, if it can be written: a full disk or a closed pipe stops no learning."""
         if record.levelno >= logging.WARNING or record.name == _log.name:
-            print(line_of(record, self._form), file=sys.stderr, flush=True)
+            with contextlib.suppress(OSError, ValueError):  # a closed file is a ValueError
+                print(line_of(record, self._form), file=sys.stderr, flush=True)
 
 
-@contextmanager
+@contextlib.contextmanager
 def logged(form: str = "text") -> Iterator[None]:
     """Write what the package logs to stderr: its warnings, and all that a run says."""
     package, handler, before = logging.getLogger("stream_llsvm"), _Stderr(form), _log.level

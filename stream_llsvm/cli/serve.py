@@ -9,7 +9,7 @@ import re
 import sys
 import threading
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -191,7 +191,9 @@ def _serve(
         stack.enter_context(logged(log_format))
         stopping = stack.enter_context(Stopping(stop.set))
         tokens = _tokens(serve.get("tokens"))
-        models = [_model(name, one, serve, folder, stack) for name, one in settings.items()]
+        models = [
+            _model(name, one, serve, folder, stack, stop.set) for name, one in settings.items()
+        ]
         where = {name: serve[name] for name in ("host", "port") if name in serve}
         if "body_bytes" in serve:
             where["most_bytes"] = serve["body_bytes"]
@@ -227,7 +229,12 @@ def _serve(
 
 
 def _model(
-    name: str, settings: Settings, serve: Mapping[str, Any], folder: Path, stack: ExitStack
+    name: str,
+    settings: Settings,
+    serve: Mapping[str, Any],
+    folder: Path,
+    stack: ExitStack,
+    on_failed: Callable[[], object],
 ) -> ServedModel:
     """Return one model, which goes on from its last checkpoint."""
     from stream_llsvm.cli.build import make_engine, make_sink
@@ -275,7 +282,7 @@ def _model(
     page = RunPage(engine, rules, deliveries, kept, serve.get("ready_lag"), name)
     names = Names(settings["source"]["label"], settings["source"]["key"])
     more = {key: serve[key] for key in ("ids", "waiting") if key in serve}
-    return ServedModel(name, writer, engine, page, names, **more)
+    return ServedModel(name, writer, engine, page, names, on_failed=on_failed, **more)
 
 
 def _tokens(path: str | None) -> dict[str, str]:

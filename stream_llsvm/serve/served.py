@@ -15,6 +15,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -55,6 +56,8 @@ class ServedModel:
         How many ids are remembered.
     waiting
         How many entries may wait for the engine.
+    on_failed
+        Called, by any thread, when the model has failed: the process is to end.
 
     """
 
@@ -68,7 +71,9 @@ class ServedModel:
         *,
         ids: int = 100_000,
         waiting: int = WAITING,
+        on_failed: Callable[[], object],
     ) -> None:
+        self.on_failed = on_failed
         self.name, self.log, self.engine, self.names = name, writer, engine, names
         self._most = waiting
         self.ids = Ids(ids)
@@ -360,14 +365,17 @@ class ServedModel:
         return self.teller.save()
 
     def _run(self) -> None:
+        """Learn until the log is closed; whatever ends it, nobody waits for an answer any more."""
         try:
             self.engine.run()
         except BaseException as error:
-            text = " ".join(str(error).split()) or type(error).__name__
-            log.error("the model %s has stopped: %s", self.name, text, exc_info=error)
-            self.failed = text
-        why = self.failed or "the server stops"
-        self._call(self._fail, RefusedError(503, f"the model {self.name} has stopped: {why}"))
+            self.failed = " ".join(str(error).split()) or type(error).__name__
+            log.error("the model %s has stopped: %s", self.name, self.failed, exc_info=error)
+        finally:
+            why = self.failed or "the server stops"
+            self._call(self._fail, RefusedError(503, f"the model {self.name} has stopped: {why}"))
+            if self.failed:
+                self.on_failed()
 
     def _sync(self) -> None:
         while not self._closing:
@@ -376,7 +384,9 @@ class ServedModel:
             try:
                 self.log.sync()
             except LogError as error:
+                self.failed = self.failed or str(error)
                 self._call(self._fail, RefusedError(503, str(error)))
+                self.on_failed()
                 return
             self._call(self._synced)
 
