@@ -24,6 +24,7 @@ PACKAGE = ROOT / "stream_llsvm"
 MAY_IMPORT: dict[str, set[str]] = {
     "version": set(),
     "extras": set(),
+    "limits": set(),
     "options": set(),
     "kernels": set(),
     "records": {"kernels"},
@@ -50,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "connectors",
         "kernels",
         "learners",
+        "limits",
         "model",
         "records",
         "transformers",
@@ -82,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "streams": {"connectors", "records"},
     "client": set(),
-    "serve": {"connectors", "dashboard", "engine", "records", "version"},
+    "serve": {"connectors", "dashboard", "engine", "limits", "records", "version"},
     "cli": {
         "alerts",
         "cluster",

@@ -182,6 +182,11 @@ SECTIONS: dict[str, dict[str, Key]] = {
             "--max-rejected-ratio",
             "Stop when more than this share cannot be used (0.5).",
         ),
+        "max_classes": Key(
+            whole_number(1, 10**6),
+            "--max-classes",
+            "Classes that are learned; a record with one more is rejected (1000).",
+        ),
         "window": Key(
             whole_number(1, 10**7), "--window", "Records the last scores look at (1000)."
         ),
@@ -248,6 +253,7 @@ OF_ONE_LEARNER = {
     **{("decision", name): "decisions are made by one learner" for name in KEYS},
     ("decision", "class_weight"): "classes are weighed by one learner",
     ("engine", "slices"): "slices are scored by one learner",
+    ("engine", "max_classes"): "classes are bounded by one learner",
     ("engine", "max_batch"): "several learners take a slice at once",
     ("input", "watch"): "the fields are watched by one learner",
     ("input", "reference"): "the fields are watched by one learner",

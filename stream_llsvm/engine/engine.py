@@ -28,6 +28,7 @@ from stream_llsvm.connectors.base import (
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import ORIGINAL, Challengers, checked_name
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost, Made
+from stream_llsvm.engine.classes import with_few_classes
 from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.drift import detector_of
 from stream_llsvm.engine.input.watch import InputWatch, Moved
@@ -45,6 +46,7 @@ from stream_llsvm.engine.resume import EngineError, continued
 from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
+from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.engine.watchers import (
     LeftOut,
     Recoveries,
@@ -57,6 +59,7 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.decision import Decision
 from stream_llsvm.learners.pipeline import is_pipeline, shared_in
+from stream_llsvm.limits import CLASSES
 from stream_llsvm.model.feature_warnings import without_warnings
 
 if TYPE_CHECKING:
@@ -96,6 +99,8 @@ class Engine:
         How many records are taken at once.
     max_rejected_ratio
         The run stops when more than this share of the records cannot be used.
+    max_classes
+        How many classes are learned: a record with one more is rejected.
     detector
         Which of river's drift detectors watches the errors; ADWIN if "adwin", none if None.
     window
@@ -153,6 +158,7 @@ class Engine:
         every: float = 60.0,
         max_batch: int = 1_000,
         max_rejected_ratio: float = 0.5,
+        max_classes: int = CLASSES,
         detector: str | base.DriftDetector | None = "adwin",
         window: int = WINDOW,
         probabilities: str = "top",
@@ -178,6 +184,7 @@ class Engine:
             every=probabilities == "all" or decision is not None,
             values=numbers,
         )
+        self.max_classes = max_classes
         self.decisions = Decisions(decision, class_weight)
         self.decisions.check(self.learner)
         self._all_probabilities = probabilities == "all"
@@ -198,7 +205,7 @@ class Engine:
         self.late: LateLabels | None = None
         if labels is not None or waiting is not None:
             self.late = LateLabels(
-                labels, waiting or Waiting(), clock, self.challengers, self.decisions
+                labels, waiting or Waiting(), clock, self.challengers, self.decisions, max_classes
             )
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
@@ -333,6 +340,8 @@ class Engine:
 
     def _take(self, batch: Batch) -> None:
         batch = self.learner.readable(batch)
+        if self.learner.task == CLASSIFICATION:
+            batch = with_few_classes(batch, self.progress.classes, self.max_classes)
         self.rejects.take(batch.rejected, batch.bad_fields)
         if batch.rejected:
             for watcher in self.watchers:

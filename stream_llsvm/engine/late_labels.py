@@ -19,6 +19,7 @@ import numpy as np
 
 from stream_llsvm.connectors.base import Batch, Position, Source
 from stream_llsvm.engine.challengers import Challengers
+from stream_llsvm.engine.classes import beyond, is_beyond, with_few_classes
 from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.learner import Answers, Learner
 from stream_llsvm.engine.progress import Progress
@@ -264,6 +265,8 @@ class LateLabels:
         Who else learns them.
     decisions
         What is decided of them, and how much they count by class.
+    max_classes
+        How many classes are learned.
 
     """
 
@@ -274,9 +277,11 @@ class LateLabels:
         clock: Callable[[], float],
         challengers: Challengers,
         decisions: Decisions,
+        max_classes: int,
     ) -> None:
         self.source, self.waiting, self.clock = source, waiting, clock
         self._challengers, self._decisions = challengers, decisions
+        self._max_classes = max_classes
         self.position: Position | None = None
         self.learned, self.seconds = 0, 0.0  # how many records were learned, and for how long
 
@@ -311,6 +316,8 @@ class LateLabels:
     def learn(self, batch: Batch, learner: Learner, progress: Progress, rejects: Rejects) -> None:
         """Learn the records that these labels are for."""
         batch = learner.readable(batch)
+        if learner.task == CLASSIFICATION:
+            batch = with_few_classes(batch, progress.classes, self._max_classes)
         rejects.take(batch.rejected, batch.bad_fields)
         times = self._times(batch)
         for key, label, at in zip(batch.keys or [], batch.labels, times, strict=False):
@@ -331,7 +338,12 @@ class LateLabels:
         """Learn a record whose label has come; it is scored by what was predicted then."""
         begin = time.perf_counter()
         weight = guess.weight * self._decisions.late_weight(label)
-        why = learner.teach(guess.x, label, weight)
+        if learner.task == CLASSIFICATION and is_beyond(
+            label, progress.classes, self._max_classes
+        ):  # it had come before its record, when there was room
+            why: str | None = beyond(label, self._max_classes)
+        else:
+            why = learner.teach(guess.x, label, weight)
         self.seconds += time.perf_counter() - begin
         refused = {} if why is None else {0: why}
         self.learned += 1 - len(refused)

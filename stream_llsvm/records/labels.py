@@ -119,6 +119,17 @@ class LabelSpace:
         except (KeyError, TypeError):
             return None
 
+    def unknown(self, labels: Iterable[Hashable]) -> set[Hashable]:
+        """Return the labels that are not known, each once; missing ones are none.
+
+        Parameters
+        ----------
+        labels
+            Labels, maybe missing ones. TypeError if one is not hashable.
+
+        """
+        return set(labels).difference(self._codes, (None,))
+
     def codes(self, labels: Iterable[Hashable]) -> NDArray[np.int64]:
         """Return the labels' codes, -1 for those not known.
 
