@@ -99,19 +99,29 @@ def metrics(
 
     """
     own: Labels = {"model": model} if model else {}
+    found = families((*numbers(look, silent_for), _alerts(alerts)), own, counters)
+    for name, help, upto, total in _histograms(look):
+        risen = [(bound, counters.of((name, bound), below)) for bound, below in upto]
+        lines = list(_histogram(name, own, risen, counters.of((name,), total)))
+        found[name] = Family(_head(name, "histogram", help), lines)
+    return found
+
+
+def families(
+    metrics: Iterable[Metric],
+    own: Labels = MappingProxyType({}),
+    counters: Counters | None = None,
+) -> dict[str, Family]:
+    """Return metrics by name as they are written, with labels of their own; none without values."""
     found = {}
-    for metric in (*numbers(look, silent_for), _alerts(alerts)):
+    for metric in metrics:
         values = metric.values
-        if metric.kind == "counter":
+        if counters is not None and metric.kind == "counter":
             name = metric.name
             values = [(of, counters.of((name, *of.values()), value)) for of, value in values]
         lines = [_line(metric.name, {**own, **labels}, value) for labels, value in values]
         if lines:
             found[metric.name] = Family(_head(metric.name, metric.kind, metric.help), lines)
-    for name, help, upto, total in _histograms(look):
-        risen = [(bound, counters.of((name, bound), below)) for bound, below in upto]
-        lines = list(_histogram(name, own, risen, counters.of((name,), total)))
-        found[name] = Family(_head(name, "histogram", help), lines)
     return found
 
 

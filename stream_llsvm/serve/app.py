@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sized
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,6 +13,7 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from stream_llsvm import limits
 from stream_llsvm.dashboard.app import CHANGES
 from stream_llsvm.dashboard.guard import FORM, JSON, as_json, is_elsewhere
 from stream_llsvm.engine.task import CLASSIFICATION
@@ -28,9 +29,7 @@ from stream_llsvm.version import __version__
 
 log = logging.getLogger("stream_llsvm")
 
-BODY = 8_000_000  # bytes
-BODIES = 16 * BODY  # bytes of all bodies that are held at once
-SLOW = 20.0  # seconds for a body to come
+_HEALTH = ("/healthz", "/readyz", "/v2/health/live", "/v2/health/ready")
 _PATH = re.compile(r"/v1/models/([^/]+)(?:/([a-z]+))?")
 _INFERENCE = re.compile(r"/v2/models/([^/]+)(?:/(ready|infer))?")
 _PAGE = re.compile(r"/models/([^/]+)(/.*)")
@@ -53,7 +52,7 @@ class App:
     """
 
     def __init__(
-        self, models: Iterable[ServedModel], rights: Rights, most_bytes: int = BODY
+        self, models: Iterable[ServedModel], rights: Rights, most_bytes: int = limits.BODY_BYTES
     ) -> None:
         self.models = {one.name: one for one in models}
         self.first = next(iter(self.models.values()))
@@ -67,6 +66,8 @@ class App:
         }
         self._metrics = rights.guarded(Metrics(self.models.values()), PREDICT)
         self.closing = False
+        self.connections: Sized = ()
+        self.most = limits.CONNECTIONS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -74,6 +75,8 @@ class App:
             return
         try:
             path, method = scope["path"], scope["method"]
+            if self.closing or len(self.connections) > self.most:
+                self._check_open(path, method)
             if method == "POST" and path == "/v1/records":
                 await self._records(self.first, scope, receive, send)
             elif path.startswith("/v1/"):
@@ -93,12 +96,27 @@ class App:
             else:
                 await self._page(path, scope, receive, send)
         except RefusedError as error:
+            self._addressed(scope["path"]).refusals.add(error.status, str(error))
             headers = [(k.lower().encode(), v.encode()) for k, v in error.headers.items()]
             said = {"error": str(error)}
             await _send(send, error.status, said, [_CLOSE, *headers])
         except Exception as error:
             log.error("%s: %s", scope["path"], error, exc_info=error)
+            self._addressed(scope["path"]).refusals.add(500)
             await _send(send, 500, {"error": "something went wrong here; the log says what"})
+
+    def _check_open(self, path: str, method: str) -> None:
+        """Raise RefusedError if the server ends, or answers as many as it can."""
+        again = {"Retry-After": "1"}
+        if self.closing and method == "POST":
+            raise RefusedError(503, "the server is ending: send the same again in a moment", again)
+        if len(self.connections) > self.most and path not in _HEALTH:
+            raise RefusedError(503, f"{self.most:,} requests are being answered: try again", again)
+
+    def _addressed(self, path: str) -> ServedModel:
+        """Return the model that a path names, the first if it names none that is there."""
+        named = _PATH.match(path) or _INFERENCE.match(path) or _PAGE.match(path)
+        return self.models.get(named[1] if named else "", self.first)
 
     async def _v1(self, path: str, method: str, scope: Scope, receive: Receive, send: Send) -> None:
         model, what = self.first, path.removeprefix("/v1/")
@@ -190,7 +208,7 @@ class App:
             "duplicates": ticket.duplicates,
             "rejected": ticket.rejected,
         }
-        await _send(send, _status(ticket, said), said)
+        await _send(send, _status(model, ticket, said), said)
 
     async def _labels(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
         self._rights.check(scope, LEARN)
@@ -206,7 +224,7 @@ class App:
                 {"index": i, **one} for i, one in enumerate(ticket.answers) if one is not None
             ],
         }
-        await _send(send, _status(ticket, said), said)
+        await _send(send, _status(model, ticket, said), said)
 
     async def _read(
         self, read: Callable[..., Any], model: ServedModel, scope: Scope, receive: Receive
@@ -228,14 +246,16 @@ class App:
         """Return the body, unless it is too long, too slow, or too much is held already."""
         if length.isdigit() and int(length) > self._most:
             raise self._too_long()
-        message = await asyncio.wait_for(receive(), SLOW) if not length else await receive()
-        body: bytes = message.get("body", b"")
-        if not message.get("more_body", False) and message["type"] == "http.request":
-            return body
-        parts, size = [body], len(body)
-        self._held += size
+        size = 0
         try:
-            async with asyncio.timeout(SLOW):
+            first = receive()
+            message = await (first if length else asyncio.wait_for(first, limits.BODY_SECONDS))
+            body: bytes = message.get("body", b"")
+            if not message.get("more_body", False) and message["type"] == "http.request":
+                return body
+            parts, size = [body], len(body)
+            self._held += size
+            async with asyncio.timeout(limits.BODY_SECONDS):
                 while message.get("more_body", False):
                     message = await receive()
                     part = message.get("body", b"")
@@ -244,7 +264,7 @@ class App:
                     self._held += len(part)
                     if size > self._most:
                         raise self._too_long()
-                    if self._held > BODIES:
+                    if self._held > limits.BODIES_BYTES:
                         raise RefusedError(
                             429, "too much comes at once: try again", {"Retry-After": "1"}
                         )
@@ -331,11 +351,12 @@ def _only(method: str, wanted: str, path: str) -> None:
         raise RefusedError(405, f"{path} takes {wanted}, not {method}", {"Allow": wanted})
 
 
-def _status(ticket: Ticket, said: dict[str, Any]) -> int:
+def _status(model: ServedModel, ticket: Ticket, said: dict[str, Any]) -> int:
     """Return 422 if nothing could be used, and say what is wrong with the first."""
     if ticket.rejected < len(ticket.answers):
         return 200
     said["error"] = next(one["error"] for one in ticket.answers if one)
+    model.refusals.add(422, said["error"])
     return 422
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from stream_llsvm import limits
 from stream_llsvm.connectors.object_codec import MOST_FIELDS
 from stream_llsvm.dashboard.guard import JSON
 from stream_llsvm.records.values import NO_LABEL, show
@@ -19,9 +20,9 @@ LINES = (
     "application/jsonl",
     "application/x-jsonlines",
 )
-MOST = 10_000  # records of one request
 DURABILITY = ("disk", "memory")
 _SHOWN = 60
+_TOO_DEEP = f"it is nested too deeply, more than {limits.LEVELS} levels"
 
 
 class Names(NamedTuple):
@@ -34,7 +35,8 @@ class Names(NamedTuple):
 class Asked(NamedTuple):
     """What a request holds: each record or label as the log keeps it, in order.
 
-    ``bodies`` are None where there is an error. ``ids`` are None where there is none.
+    ``bodies`` are None where there is an error. ``ids`` are None where there is none, and so are
+    ``labels``, as JSON has them.
     """
 
     bodies: list[bytes | None]
@@ -42,6 +44,7 @@ class Asked(NamedTuple):
     labelled: list[bool]
     errors: dict[int, str]
     durable: bool = True
+    labels: Sequence[Any] = ()
 
 
 def records_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) -> Asked:
@@ -56,20 +59,25 @@ def records_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) -
         found, read = given.pop("records"), _as_it_is
     wanted = Names(_name(given, "label", names.label), _name(given, "id", names.id))
     durable = _durable(given)
-    asked = Asked([], [], [], {}, durable)
+    labels: list[Any] = []
+    asked = Asked([], [], [], {}, durable, labels)
     for i, one in enumerate(_listed(found, "records")):
         try:
             record = read(one)
-            key, labelled = _checked(record, wanted, names)
+            key, label = _checked(record, wanted, names)
+            raw = one if wanted == names and type(one) is bytes else _written(record)
+            if raw.count(b"{") + raw.count(b"[") > limits.LEVELS and _depth(record) > limits.LEVELS:
+                raise _WrongError(_TOO_DEEP)
         except orjson.JSONDecodeError as error:
             asked.errors[i] = f"record {i}: {_not_json(one, error)}"
         except _WrongError as error:
             asked.errors[i] = f"record {i}: {error}"
         else:
-            raw = one if wanted == names and type(one) is bytes else orjson.dumps(record)
-            _add(asked, raw, key, labelled)
+            _add(asked, raw, key, label is not None)
+            labels.append(label)
             continue
         _add(asked, None, None, False)
+        labels.append(None)
     return asked
 
 
@@ -86,7 +94,8 @@ def labels_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) ->
     else:
         given = _object(body, kind, "labels", ("labels", "durability"))
         found, read = given.pop("labels"), _as_it_is
-    asked = Asked([], [], [], {}, _durable(given))
+    labels: list[Any] = []
+    asked = Asked([], [], [], {}, _durable(given), labels)
     for i, one in enumerate(_listed(found, "labels")):
         try:
             key, label = _label(read(one))
@@ -96,8 +105,10 @@ def labels_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) ->
             asked.errors[i] = f"label {i}: {error}"
         else:
             _add(asked, orjson.dumps({names.id: key, names.label: label}), key, True)
+            labels.append(label)
             continue
         _add(asked, None, None, False)
+        labels.append(None)
     return asked
 
 
@@ -116,11 +127,33 @@ def only_label(body: bytes, names: Names) -> bytes:
 def id_of(body: bytes, names: Names) -> tuple[Any, bool]:
     """Return the id of what a log holds, None if it has none, and whether it has a label."""
     record = orjson.loads(body)
-    return record.get(names.id), _label_in(record, names.label) is not None
+    key = record.get(names.id)
+    if type(key) is str and len(key) > limits.ID_BYTES:  # an older version took any
+        key = None
+    return key, _label_in(record, names.label) is not None
 
 
 class _WrongError(Exception):
     """A record that cannot be taken."""
+
+
+def _written(record: dict[str, Any]) -> bytes:
+    """Return a record as JSON; what writes it goes down to 254 levels, and what reads it deeper."""
+    try:
+        return orjson.dumps(record)
+    except orjson.JSONEncodeError:
+        raise _WrongError(_TOO_DEEP) from None
+
+
+def _depth(value: Any) -> int:
+    """Return how many lists and objects are within each other, at the deepest place."""
+    depth, level = 0, [value]
+    while level := [one for one in level if type(one) in (dict, list)]:
+        depth += 1
+        level = [
+            one for outer in level for one in (outer.values() if type(outer) is dict else outer)
+        ]
+    return depth
 
 
 def _as_it_is(one: Any) -> Any:
@@ -163,8 +196,8 @@ def _object(body: bytes, kind: str, what: str, known: Sequence[str]) -> dict[str
 def _listed(found: Any, what: str) -> list[Any]:
     if not isinstance(found, list):
         raise RefusedError(400, f"{what} must be a list; got {show(found)[:_SHOWN]}")
-    if not 1 <= len(found) <= MOST:
-        raise RefusedError(400, f"{what} are {len(found):,}: send 1 to {MOST:,} at once")
+    if not 1 <= len(found) <= limits.RECORDS:
+        raise RefusedError(400, f"{what} are {len(found):,}: send 1 to {limits.RECORDS:,} at once")
     return found
 
 
@@ -185,8 +218,8 @@ def _durable(given: Mapping[str, Any]) -> bool:
     return bool(chosen == DURABILITY[0])
 
 
-def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, bool]:
-    """Return a record's id and whether it has a label; it is renamed as the log wants it."""
+def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, Any]:
+    """Return a record's id and its label, None without; it is renamed as the log wants it."""
     if type(record) is not dict:
         raise _WrongError(f'it is no object: write {{"field": value}}; got {show(record)[:_SHOWN]}')
     if wanted != names:
@@ -206,12 +239,21 @@ def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, bool]:
     key = record.get(names.id)
     if key is not None and type(key) not in (str, int):
         raise _WrongError(f"{names.id!r} must be text or a whole number; got {show(key)[:_SHOWN]}")
-    return key, _label_in(record, names.label) is not None
+    label = _label_in(record, names.label)
+    _check_length(names.id, key, limits.ID_BYTES)
+    _check_length(names.label, label, limits.LABEL_BYTES)
+    return key, label
 
 
 def _label_in(record: Mapping[str, Any], name: str) -> Any:
     label = record.get(name)
     return None if type(label) is str and label in NO_LABEL else label
+
+
+def _check_length(name: str, value: Any, most: int) -> None:
+    """Raise _WrongError if a text has too many bytes."""
+    if type(value) is str and 4 * len(value) > most and (n := len(value.encode())) > most:
+        raise _WrongError(f"{name!r} has {n:,} bytes, at most {most:,}: send a shorter one")
 
 
 def _label(one: Any) -> tuple[Any, Any]:
@@ -229,6 +271,8 @@ def _label(one: Any) -> tuple[Any, Any]:
     ):
         said = "it is missing" if label is None else f"got {show(label)[:_SHOWN]}"
         raise _WrongError(f"'label' must be text, a number, true or false; {said}")
+    _check_length("id", key, limits.ID_BYTES)
+    _check_length("label", label, limits.LABEL_BYTES)
     return key, label
 
 
@@ -242,7 +286,7 @@ def _not_json(raw: bytes, error: orjson.JSONDecodeError) -> str:
         return f"byte {bad.start + 1} is not UTF-8"
     said = str(error)
     if "depth" in said:
-        return "it is nested too deeply, more than 1,024 levels"
+        return _TOO_DEEP
     if b"NaN" in raw or b"Infinity" in raw or "infinity" in said:
         return f"JSON has no NaN and no infinity: write null for what is missing ({said})"
     return f"it is not JSON: {said}"

@@ -8,8 +8,9 @@ from typing import Any
 
 import orjson
 
+from stream_llsvm import limits
 from stream_llsvm.records.values import show
-from stream_llsvm.serve.bodies import MOST, Asked, Names
+from stream_llsvm.serve.bodies import Asked, Names
 from stream_llsvm.serve.refusal import RefusedError
 
 _SIGNED = ("FP64", "FP32", "FP16", "INT64", "INT32", "INT16", "INT8")
@@ -42,6 +43,9 @@ def records_of(body: bytes, fields: Sequence[str], names: Names) -> tuple[Asked,
     inputs = given.get("inputs") if isinstance(given, dict) else None
     if not isinstance(inputs, list) or not inputs:
         raise RefusedError(400, 'the body must be an object: write {"inputs": [{...}]}')
+    asked = given.get("id")
+    if asked is not None and type(asked) not in (str, int):
+        raise RefusedError(400, f"the id must be text; got {show(asked)}")
     columns: dict[str, list[Any]] = {}
     for i, one in enumerate(inputs):
         for field, column in _columns(one, i, fields).items():
@@ -51,12 +55,12 @@ def records_of(body: bytes, fields: Sequence[str], names: Names) -> tuple[Asked,
     if set(columns) & set(names):
         raise RefusedError(400, f"{names.label!r} and {names.id!r} are no inputs: leave them out")
     lengths = {len(column) for column in columns.values()}
-    if len(lengths) != 1 or not 1 <= max(lengths) <= MOST:
-        raise RefusedError(400, f"all inputs must have the same 1 to {MOST:,} rows")
+    if len(lengths) != 1 or not 1 <= max(lengths) <= limits.RECORDS:
+        raise RefusedError(400, f"all inputs must have the same 1 to {limits.RECORDS:,} rows")
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     bodies: list[bytes | None] = [orjson.dumps(row) for row in rows]
     nothing = [None] * len(rows)
-    return Asked(bodies, nothing, [False] * len(rows), {}), given.get("id")
+    return Asked(bodies, nothing, [False] * len(rows), {}), asked
 
 
 def _columns(one: Any, i: int, fields: Sequence[str]) -> dict[str, list[Any]]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stream_llsvm.serve.bodies import DURABILITY, LINES, MOST
+from stream_llsvm import limits
+from stream_llsvm.serve.bodies import DURABILITY, LINES
 from stream_llsvm.serve.inference import DATATYPES
 from stream_llsvm.version import __version__
 
@@ -29,7 +30,7 @@ _ERRORS = {
 
 def _listed(of: dict[str, Any], what: str, **more: Any) -> dict[str, Any]:
     """Return the schema of a body with a list."""
-    items = {"type": "array", "items": of, "minItems": 1, "maxItems": MOST}
+    items = {"type": "array", "items": of, "minItems": 1, "maxItems": limits.RECORDS}
     durability = {"type": "string", "enum": list(DURABILITY)}
     return {
         "type": "object",
@@ -73,7 +74,10 @@ _TENSOR = {
 }
 _INFER = {
     "type": "object",
-    "properties": {"id": {}, "inputs": {"type": "array", "items": _TENSOR, "minItems": 1}},
+    "properties": {
+        "id": {"type": ["string", "integer", "null"]},
+        "inputs": {"type": "array", "items": _TENSOR, "minItems": 1},
+    },
     "required": ["inputs"],
 }
 

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import errno
 import logging
+import tempfile
 import threading
 import time
 from collections import deque
@@ -19,19 +20,19 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from stream_llsvm import limits
 from stream_llsvm.connectors.log.segments import LABEL, RECORD
 from stream_llsvm.connectors.log.writer import LogError, LogWriter
 from stream_llsvm.dashboard.run_page import RunPage
+from stream_llsvm.engine.classes import REASON, beyond, is_beyond
 from stream_llsvm.engine.engine import Engine
 from stream_llsvm.serve.answers import Teller, Ticket, Told
 from stream_llsvm.serve.bodies import Asked, Names, only_label, without_label
 from stream_llsvm.serve.ids import Ids
-from stream_llsvm.serve.refusal import RefusedError
+from stream_llsvm.serve.refusal import Refusals, RefusedError
 
 log = logging.getLogger("stream_llsvm")
 
-WAITING = 50_000  # entries that were appended and not answered; beyond it requests come too fast
-PATIENCE = 300.0  # seconds for an answer: kernels may have to be compiled first
 LONGEST_END = 30.0  # seconds
 _IDLE = 1.0  # seconds after which entries are synced that nobody waits for
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -69,8 +70,8 @@ class ServedModel:
         page: RunPage,
         names: Names,
         *,
-        ids: int = 100_000,
-        waiting: int = WAITING,
+        ids: int = limits.IDS,
+        waiting: int = limits.WAITING,
         on_failed: Callable[[], object],
     ) -> None:
         self.on_failed = on_failed
@@ -83,6 +84,8 @@ class ServedModel:
         self.teller = Teller(self._tell)
         engine.watchers.append(self.teller)
         self.failed = ""
+        self.refusals = Refusals(name)
+        self._no_room = 0  # bytes that found no room on the disk, until an append succeeds
         self._loop: asyncio.AbstractEventLoop | None = None
         self._open: dict[int, tuple[Ticket, int]] = {}
         self._also: dict[int, list[tuple[Ticket, int]]] = {}  # the same record, sent again
@@ -114,7 +117,22 @@ class ServedModel:
         missing = self.run_page.readiness.missing()
         if self.log.failed:
             missing["log"] = "it cannot be written; the server's own log says why"
+        elif self._no_room and not self._has_room():
+            missing["log"] = "the disk is full"
+        behind = self.log.end - self.done
+        if behind >= self._most:
+            missing["waiting"] = f"{behind:,} records wait for the model; {self._most:,} may"
         return missing
+
+    def _has_room(self) -> bool:
+        """Whether the disk would take what it last had no room for; nobody may come to try it."""
+        try:
+            with tempfile.TemporaryFile(dir=self.log.folder) as file:
+                file.write(bytes(self._no_room))
+                file.flush()
+        except OSError:
+            return False
+        return True
 
     @property
     def fields(self) -> list[str]:
@@ -151,12 +169,34 @@ class ServedModel:
 
     def records(self, asked: Asked) -> Ticket:
         """Take records; the ticket is settled when they are predicted, and durable if wanted."""
+        return self._whole(self._records, asked)
+
+    def labels(self, asked: Asked) -> Ticket:
+        """Take labels; the ticket is settled when they are durable, if that is wanted."""
+        return self._whole(self._labels, asked)
+
+    def _whole(self, take: Callable[[Asked, Ticket], None], asked: Asked) -> Ticket:
+        """Take all of a request, or, whatever goes wrong, nothing."""
         self._check(len(asked.bodies))
         ticket = self._ticket(asked)
+        entries, keys = len(self._pending), len(self._pending_keys)
+        try:
+            take(asked, ticket)
+        except BaseException:
+            more = len(self._pending) - entries
+            self._forget(self._pending_keys[keys:], self.log.end + entries, more)
+            del self._pending[entries:], self._pending_keys[keys:]
+            raise
+        self.refusals.records += ticket.rejected
+        self._enqueue(ticket)
+        return ticket
+
+    def _records(self, asked: Asked, ticket: Ticket) -> None:
         number = self.log.end + len(self._pending)
         for i, given in enumerate(asked.bodies):
-            if given is None:
-                ticket.answers[i] = {"error": asked.errors[i]}
+            wrong = asked.errors.get(i) or self._one_class_too_many(asked, i, "record")
+            if given is None or wrong:
+                ticket.answers[i] = {"error": wrong}
                 ticket.rejected += 1
                 continue
             body, key, labelled = given, asked.ids[i], asked.labelled[i]
@@ -185,16 +225,12 @@ class ServedModel:
             number += 1
         if asked.durable and (ticket.left or ticket.learned):
             ticket.upto = number
-        self._enqueue(ticket)
-        return ticket
 
-    def labels(self, asked: Asked) -> Ticket:
-        """Take labels; the ticket is settled when they are durable, if that is wanted."""
-        self._check(len(asked.bodies))
-        ticket = self._ticket(asked)
+    def _labels(self, asked: Asked, ticket: Ticket) -> None:
         for i, body in enumerate(asked.bodies):
-            if body is None:
-                ticket.answers[i] = {"error": asked.errors[i]}
+            wrong = asked.errors.get(i) or self._one_class_too_many(asked, i, "label")
+            if body is None or wrong:
+                ticket.answers[i] = {"error": wrong}
                 ticket.rejected += 1
             elif self.ids.label(asked.ids[i]):
                 ticket.duplicates += 1
@@ -204,8 +240,17 @@ class ServedModel:
                 ticket.learned += 1
         if asked.durable:
             ticket.upto = self.log.end + len(self._pending)
-        self._enqueue(ticket)
-        return ticket
+
+    def _one_class_too_many(self, asked: Asked, i: int, what: str) -> str:
+        """Say that a label is new, and the model has as many classes as it may; else nothing."""
+        known, most = self.engine.progress.classes, self.engine.max_classes
+        if len(known) < most or not asked.labelled[i]:
+            return ""
+        try:
+            new = is_beyond(asked.labels[i], known, most)
+        except ValueError:  # it is no label: who reads the log says so
+            return ""
+        return f"{what} {i}: {REASON}: {beyond(asked.labels[i], most)}" if new else ""
 
     def _ticket(self, asked: Asked) -> Ticket:
         assert self._loop is not None
@@ -256,6 +301,7 @@ class ServedModel:
                 self.log.append(pending)
         except (OSError, LogError) as error:
             full = isinstance(error, OSError) and error.errno in _FULL
+            self._no_room = sum(len(body) for _, body in pending) if full else 0
             text = (
                 f"the disk is full: nothing was taken; make room in {self.log.folder}, and send "
                 "the same again"
@@ -264,6 +310,9 @@ class ServedModel:
             )
             self._undo(RefusedError(507 if full else 503, text), len(pending), tickets, keys)
             return
+        if pending and self._no_room:
+            self._no_room = 0
+            self.refusals.over(507)
         synced, durable = self.log.synced, False
         for ticket in tickets:
             if ticket.upto > synced:
@@ -277,19 +326,23 @@ class ServedModel:
         self, error: RefusedError, entries: int, tickets: list[Ticket], keys: list[tuple[int, Any]]
     ) -> None:
         """Let requests fail whose records were not written."""
-        for kind, key in keys:
-            (self.ids.forget if kind == RECORD else self.ids.unlabel)(key)
-        for number in range(self.log.end, self.log.end + entries):
-            self._open.pop(number, None)
-            self._also.pop(number, None)
+        self._forget(keys, self.log.end, entries)
         for ticket in tickets:
             ticket.fail(error)
+
+    def _forget(self, keys: list[tuple[int, Any]], first: int, entries: int) -> None:
+        """Forget the ids of what is not written, and who waits for answers to it."""
+        for kind, key in reversed(keys):
+            (self.ids.forget if kind == RECORD else self.ids.unlabel)(key)
+        for number in range(first, first + entries):
+            self._open.pop(number, None)
+            self._also.pop(number, None)
 
     def _sweep(self) -> None:
         """Let requests fail that have waited for too long; their records stay in the log."""
         assert self._loop is not None
         self._loop.call_later(_IDLE, self._sweep)
-        late = time.monotonic() - PATIENCE
+        late = time.monotonic() - limits.ANSWER_SECONDS
         while self._asked and (self._asked[0][1].done.done() or self._asked[0][0] < late):
             self._asked.popleft()[1].fail(
                 RefusedError(

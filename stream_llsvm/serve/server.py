@@ -11,25 +11,23 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import uvloop
 from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from stream_llsvm import limits
 from stream_llsvm.dashboard.guard import is_loopback
 from stream_llsvm.dashboard.server import ClosingServer, DashboardError, listening, name_of
-from stream_llsvm.serve.app import BODY, App
+from stream_llsvm.serve.app import App
 from stream_llsvm.serve.rights import Rights
 from stream_llsvm.serve.served import ServedModel
 
 log = logging.getLogger("stream_llsvm")
 
 PORT = 8766
-MOST = 2_000  # connections
-HEAD = 65_536  # bytes of a request before its body
-_SLOW = 30.0  # seconds for a request to come whole
-_IDLE = 75  # seconds that a connection may say nothing
+_FAREWELL = 0.5  # seconds in which requests are told that the server ends; then nobody answers
 GRACE = 30  # seconds for requests that are being answered when the server ends
 
 
@@ -65,7 +63,7 @@ class Server:
         tokens: Mapping[str, str] | None = None,
         certificate: Path | None = None,
         key: Path | None = None,
-        most_bytes: int = BODY,
+        most_bytes: int = limits.BODY_BYTES,
     ) -> None:
         if not tokens and not is_loopback(host):
             raise ServerError(f"{host} can be reached from other machines, so tokens are needed")
@@ -84,13 +82,15 @@ class Server:
         except ValueError as error:
             raise ServerError(str(error)) from None
         self.app = App(self.models, rights, most_bytes)
-        config = _config(self.app, certificate, key)
+        most = min(limits.CONNECTIONS, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        config = _config(self.app, certificate, key, most)
         try:
             config.load()
         except (OSError, ssl.SSLError) as error:
             self._socket.close()
             raise ServerError(f"TLS: {certificate}, {key}: {error}") from None
         self._server = ClosingServer(config)
+        self.app.connections, self.app.most = self._server.server_state.connections, most
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
         self._ready = threading.Event()
 
@@ -102,6 +102,7 @@ class Server:
     def stop(self) -> None:
         """Answer what has come, learn all that was acknowledged, write checkpoints, and return."""
         self.app.closing = True
+        time.sleep(_FAREWELL)
         self._server.should_exit = True
         self._thread.join()
         for model in self.models:
@@ -126,20 +127,19 @@ class Server:
         sweep.cancel()
 
     async def _sweep(self) -> None:
-        """Hang up on those whose requests do not come."""
+        """Hang up on those whose requests do not come, or who do not read their answers."""
         while True:
             await asyncio.sleep(1.0)
-            late = time.monotonic() - _SLOW
+            now = time.monotonic()
             for one in list(self._server.server_state.connections):
-                if isinstance(one, TimedProtocol) and one.since < late:
-                    one.transport.close()
+                if isinstance(one, TimedProtocol):
+                    one.sweep(now)
 
 
-def _config(app: Any, certificate: Path | None, key: Path | None) -> Config:
-    allowed = min(MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+def _config(app: Any, certificate: Path | None, key: Path | None, most: int) -> Config:
     return Config(
         app,
-        http=TimedProtocol,
+        http=type("LimitedProtocol", (TimedProtocol,), {"most": most, "waiting": {}}),
         ws="none",
         loop="none",
         lifespan="off",
@@ -150,19 +150,29 @@ def _config(app: Any, certificate: Path | None, key: Path | None) -> Config:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=allowed,
-        timeout_keep_alive=_IDLE,
+        timeout_keep_alive=limits.IDLE_SECONDS,
         timeout_graceful_shutdown=GRACE,
         ssl_certfile=None if certificate is None else str(certificate),
         ssl_keyfile=None if key is None else str(key),
     )
 
 
-class TimedProtocol(HttpToolsProtocol):
-    """HTTP that notes since when a request is coming, and takes no endless heads."""
+class _TooManyError(Exception):
+    """More requests were sent ahead than one connection may."""
 
+
+class TimedProtocol(HttpToolsProtocol):
+    """HTTP bounded in connections, heads, requests sent ahead, seconds, and answers not read.
+
+    A connection waits while nobody works for it: its request has not come, or its answer is not
+    read. Where there are too many, the one that has waited longest makes way.
+    """
+
+    most = limits.CONNECTIONS
+    waiting: ClassVar[dict[TimedProtocol, None]] = {}  # of one server, in order
     since = float("inf")
     _head = 0
+    _unread, _stuck_since = 0, float("inf")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
@@ -171,14 +181,34 @@ class TimedProtocol(HttpToolsProtocol):
         if plain is not None:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.since = time.monotonic()
+        self.waiting[self] = None
+        if len(self.connections) > self.most:
+            self._make_way()
+
+    def _make_way(self) -> None:
+        """Hang up on who has waited longest; on oneself only if nobody else waits, at the last."""
+        oldest = next(iter(self.waiting))
+        if oldest is not self or len(self.connections) > self.most + limits.SPARE_CONNECTIONS:
+            del self.waiting[oldest]
+            oldest.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self.waiting.pop(self, None)
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
         if self._head >= 0:
             self._head += len(data)
         super().data_received(data)
-        if self._head > HEAD and not self.transport.is_closing():
+        if self._head > limits.HEAD_BYTES and not self.transport.is_closing():
             self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, unless the connection is closed for another reason."""
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
 
     def on_message_begin(self) -> None:
         """Note that a request begins."""
@@ -188,10 +218,41 @@ class TimedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Note that a head is whole."""
+        if len(self.pipeline) >= limits.PIPELINED:
+            self.transport.close()
+            raise _TooManyError  # which ends the parsing of what else was sent ahead
         self._head = -1
+        self.waiting.pop(self, None)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         """Note that a request is whole."""
         self.since = float("inf")
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless it was sent ahead."""
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self.waiting[self] = None
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self.waiting[self] = None
+
+    def resume_writing(self) -> None:
+        """Go on with the answer."""
+        super().resume_writing()
+        if not self.cycle.response_complete:
+            self.waiting.pop(self, None)
+
+    def sweep(self, now: float) -> None:
+        """Hang up if a request is not coming, or its answer not read."""
+        if self.since < now - limits.REQUEST_SECONDS:
+            self.transport.close()
+        unread = self.transport.get_write_buffer_size()
+        if unread == 0 or unread != self._unread:
+            self._unread, self._stuck_since = unread, now
+        elif self._stuck_since < now - limits.UNREAD_SECONDS:
+            self.transport.abort()

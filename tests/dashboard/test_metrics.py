@@ -37,6 +37,8 @@ OF_CLUSTER = {
 }
 #: What they have of a model for each key; another test there lets them.
 OF_SHARDS = {"cluster_shard_keys", "cluster_shard_bytes"}
+#: What a server has besides; ``tests/serve/test_limits.py`` lets one refuse.
+OF_SERVE = {"refused_total", "refused_records_total"}
 ROOT = Path(__file__).resolve().parents[2]
 Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
@@ -186,7 +188,8 @@ def test_the_page_of_metrics_is_complete_and_has_nothing_else(run: Live) -> None
         base = re.sub(r"_(bucket|sum|count)$", "", name.removeprefix("stream_llsvm_"))
         labels.setdefault(base, set()).update({label for label, _ in pairs} - {"le"})
     on_page = named_on_the_page()
-    assert set(on_page) == labels.keys() | OF_NUMBERS | OF_KEYS | OF_CLUSTER | OF_SHARDS
+    others = OF_NUMBERS | OF_KEYS | OF_CLUSTER | OF_SHARDS | OF_SERVE
+    assert set(on_page) == labels.keys() | others
     assert {name: on_page[name] for name in labels} == labels
 
 

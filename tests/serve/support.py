@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import signal
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,9 +24,11 @@ from stream_llsvm.connectors.log.source import LogSource
 from stream_llsvm.engine import Waiting
 from stream_llsvm.learners.pipeline import payload_of
 from stream_llsvm.model.file import dumps
-from tests.cli.support import newest, started
+from tests.cli.support import ROOT, newest, started, wait_for
+from tools.kafka_broker import free_ports
 
 JSON = {"content-type": "application/json"}
+COMMAND = "from stream_llsvm.cli.main import main; main()"
 LINES = {"content-type": "application/x-ndjson"}
 
 
@@ -146,3 +153,31 @@ def in_log(folder: Path) -> tuple[dict[str, int], dict[str, int]]:
                 counts = labels if entry.kind == LABEL else taught
                 counts[fields["id"]] = counts.get(fields["id"], 0) + 1
     return taught, labels
+
+
+@contextmanager
+def serving(
+    folder: Path, stderr: Any, *flags: object, before: str = ""
+) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """Serve with this stderr, after some code of its own; asked at a port that was free."""
+    (port,) = free_ports(1)
+    how = ["--folder", folder, "--port", port, "--label", "y", "--model", "llsvm", *flags]
+    process = subprocess.Popen(
+        [sys.executable, "-c", before + COMMAND, "serve", *map(str, how)],
+        stderr=stderr, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=400) as http:
+
+        def is_up() -> bool:
+            assert process.poll() is None, process.communicate()
+            try:
+                return http.get("/healthz").status_code == 200
+            except httpx.TransportError:
+                return False
+
+        try:
+            wait_for(is_up)
+            yield process, http
+        finally:
+            process.kill()
+            process.communicate()

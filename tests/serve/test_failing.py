@@ -14,17 +14,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-import httpx
 import pytest
 
-from tests.cli.support import ROOT, csv_file, wait_for
-from tests.serve.support import record, records
-from tools.kafka_broker import free_ports
+from tests.cli.support import ROOT, csv_file
+from tests.serve.support import COMMAND, record, records, serving
 
 UNWRITABLE = [("full", "text"), ("full", "json"), ("closed", "text"), ("closed", "json")]
-COMMAND = "from stream_llsvm.cli.main import main; main()"
 LEARNER = """
 from stream_llsvm.engine.learner import Learner
 
@@ -54,34 +51,6 @@ def unwritable(how: str) -> Iterator[IO[str]]:
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
         yield pipe
-
-
-@contextmanager
-def serving(
-    folder: Path, stderr: Any, *flags: object, before: str = ""
-) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """Serve with this stderr, after some code of its own; asked at a port that was free."""
-    (port,) = free_ports(1)
-    how = ["--folder", folder, "--port", port, "--label", "y", "--model", "llsvm", *flags]
-    process = subprocess.Popen(
-        [sys.executable, "-c", before + COMMAND, "serve", *map(str, how)],
-        stderr=stderr, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=400) as http:
-
-        def is_up() -> bool:
-            assert process.poll() is None, process.communicate()
-            try:
-                return http.get("/healthz").status_code == 200
-            except httpx.TransportError:
-                return False
-
-        try:
-            wait_for(is_up)
-            yield process, http
-        finally:
-            process.kill()
-            process.communicate()
 
 
 @pytest.mark.parametrize(("stderr", "form"), UNWRITABLE)
