@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from stream_llsvm.connectors.base import BadField, DeadLetters, Place, Rejected
+from stream_llsvm.engine.classes import REASON
 
 _SHOWN = 3
 _KEPT = 20
@@ -86,8 +87,11 @@ class Rejects:
         self.take(Rejected(places[i], "refused by the model", text, b"") for i, text in why.items())
 
     def check(self, used: int) -> None:
-        """Raise TooManyRejected if too few of all records could be used."""
-        bad = self.counts.total()
+        """Raise TooManyRejected if too few of all records could be used.
+
+        A class too many is no reason: anybody who may send labels could end the run.
+        """
+        bad = self.counts.total() - self.counts[REASON]
         if bad + used >= _JUDGED_FROM and bad > self.max_ratio * (bad + used):
             shown = [f"{one.place}: {one.reason}: {one.detail}" for one in self.first[:_SHOWN]]
             raise TooManyRejected(

@@ -244,7 +244,7 @@ class TimedProtocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         """Go on with the answer."""
         super().resume_writing()
-        if not self.cycle.response_complete:
+        if self.cycle is not None and not self.cycle.response_complete:
             self.waiting.pop(self, None)
 
     def sweep(self, now: float) -> None:

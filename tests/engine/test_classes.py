@@ -15,11 +15,11 @@ def rows(n: int, labels: int) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("max_batch", [1, 7, 1_000])
 def test_a_class_too_many_is_rejected_and_the_run_goes_on(max_batch: int) -> None:
-    source = ListSource([*rows(30, 10), *rows(200, 3)], label="y")
+    source = ListSource([*rows(300, 100), *rows(200, 3)], label="y")
     engine = Engine(source, LLSVMClassifier(), max_classes=3, max_batch=max_batch)
     report = engine.run()
     assert report["classes"] == ["c0", "c1", "c2"]
-    assert (report["learned"], report["rejected"]) == (209, {"too many classes": 21})
+    assert (report["learned"], report["rejected"]) == (209, {"too many classes": 291})
     first = engine.rejects.first[0]
     assert first.place.number == 4 and "'c3' is new, and max_classes is 3" in first.detail
 

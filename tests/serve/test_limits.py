@@ -68,7 +68,8 @@ def test_requests_sent_ahead_are_bounded(served: Served) -> None:
         few.sendall(b"GET /v2 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 16)
         got = b""
         while got.count(b"200 OK") < 16:
-            assert (some := few.recv(65_536))
+            some = few.recv(65_536)
+            assert some, got
             got += some
 
 
