@@ -22,6 +22,7 @@ LINES = (
 )
 DURABILITY = ("disk", "memory")
 _SHOWN = 60
+_SHORT = min(limits.ID_BYTES, limits.LABEL_BYTES) // 4  # letters, of at most 4 bytes each
 _TOO_DEEP = f"it is nested too deeply, more than {limits.LEVELS} levels"
 
 
@@ -66,7 +67,7 @@ def records_of(body: bytes, kind: str, query: Mapping[str, str], names: Names) -
             record = read(one)
             key, label = _checked(record, wanted, names)
             raw = one if wanted == names and type(one) is bytes else _written(record)
-            if raw.count(b"{") + raw.count(b"[") > limits.LEVELS and _depth(record) > limits.LEVELS:
+            if (b"[" in raw or raw.find(b"{", 1) > 0) and _depth(record) > limits.LEVELS:
                 raise _WrongError(_TOO_DEEP)
         except orjson.JSONDecodeError as error:
             asked.errors[i] = f"record {i}: {_not_json(one, error)}"
@@ -240,8 +241,10 @@ def _checked(record: Any, wanted: Names, names: Names) -> tuple[Any, Any]:
     if key is not None and type(key) not in (str, int):
         raise _WrongError(f"{names.id!r} must be text or a whole number; got {show(key)[:_SHOWN]}")
     label = _label_in(record, names.label)
-    _check_length(names.id, key, limits.ID_BYTES)
-    _check_length(names.label, label, limits.LABEL_BYTES)
+    if type(key) is str and len(key) > _SHORT:
+        _check_length(names.id, key, limits.ID_BYTES)
+    if type(label) is str and len(label) > _SHORT:
+        _check_length(names.label, label, limits.LABEL_BYTES)
     return key, label
 
 
@@ -252,7 +255,7 @@ def _label_in(record: Mapping[str, Any], name: str) -> Any:
 
 def _check_length(name: str, value: Any, most: int) -> None:
     """Raise _WrongError if a text has too many bytes."""
-    if type(value) is str and 4 * len(value) > most and (n := len(value.encode())) > most:
+    if type(value) is str and (n := len(value.encode())) > most:
         raise _WrongError(f"{name!r} has {n:,} bytes, at most {most:,}: send a shorter one")
 
 
