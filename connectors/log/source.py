@@ -69,7 +69,7 @@ class LogSource:
     ) -> None:
         self.folder = Path(folder)
         self.name = f"{self.folder}"
-        self._codec = JsonCodec(**fields)
+        self._fields, self._codec = fields, JsonCodec(**fields)
         named = {name: fields[name] for name in ("label", "key") if name in fields}
         self._labels = JsonCodec(features=(), **named)
         self._follow = follow
@@ -94,6 +94,13 @@ class LogSource:
     def keep_text(self) -> None:
         """Leave values as they are from now on: see `Verbatim`."""
         self._codec.keep_text()
+
+    def codec(self) -> JsonCodec:
+        """Return another one that reads records as this does, for another thread."""
+        made = JsonCodec(**self._fields)
+        if not self._codec.numeric:
+            made.keep_text()
+        return made
 
     def sync(self) -> None:
         """Let all that was handed out survive the machine. Raises SourceError."""

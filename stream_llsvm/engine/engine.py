@@ -218,6 +218,7 @@ class Engine:
         self._stop = threading.Event()
         self._saver: Saver | None = None
         self._running = False
+        self._batches: ReadAhead | None = None
         self._requests = Requests(None if checkpoints is None else checkpoints.folder)
         self.key_parts = KeyParts()
         self._keep_text()
@@ -296,7 +297,7 @@ class Engine:
             self.source.seek(self._again_from)
             self._again_from = None
         begin = self.source.position
-        batches = ReadAhead(self.source, self.max_batch, max_records)
+        batches = self._batches = ReadAhead(self.source, self.max_batch, max_records)
         try:
             with batches:
                 self._obey(all=True)
@@ -337,6 +338,11 @@ class Engine:
         If no run is going on, the next one stops at once.
         """
         self._stop.set()
+
+    def wake(self) -> None:
+        """Let the loop turn at once if it waits for records; safe to call from any thread."""
+        if self._batches is not None:
+            self._batches.wake()
 
     def _take(self, batch: Batch) -> None:
         batch = self.learner.readable(batch)

@@ -100,6 +100,7 @@ class Learner:
         self._names_missing = knows_missing(model)
         self._words = WordRows()
         self._refusals = (Exception,) if is_pipeline(model) else (ValueError, TypeError)
+        self._keeps = True  # whether predictions wait for their labels
 
     def readable(self, batch: Batch) -> Batch:
         """Return a batch with labels and keys that the model takes; others are rejected in it."""
@@ -167,6 +168,14 @@ class Learner:
                 new.difference_update(set(record) - bad)
         return replace(batch, names=None, values=None, records=found)
 
+    def ask(self, batch: Batch) -> Answers:
+        """Predict a batch, and keep nothing of it: no label will come."""
+        self._keeps = False
+        try:
+            return self.take(batch, [None] * len(batch))
+        finally:
+            self._keeps = True
+
     def _keyed(
         self, records: Sequence[dict[Any, Any]], keys: list[Key] | None
     ) -> Sequence[dict[Any, Any]]:
@@ -194,7 +203,7 @@ class Learner:
         correct: Correct | None = None
         if isinstance(model, KeyedClassifier):
             assert keys is not None
-            correct, model = model._corrects(keys), model.model
+            correct, model = model._corrects(keys, keep=self._keeps), model.model
         if isinstance(model, NumberLearner):
             return self._block_of_numbers(model, names, values, labels, texts, weights, records)
         if not isinstance(model, LocalClassifier):
@@ -216,7 +225,7 @@ class Learner:
                     correct=correct,
                 )  # fmt: skip
             else:
-                proba, codes = model._proba_of(names, values, correct=correct)
+                proba, codes = model._proba_of(names, values, keep=self._keeps, correct=correct)
                 sure[0] = proba.max(axis=1, initial=0.0)
                 for i, label in enumerate(labels):  # which count nothing, and are scored
                     code = -1 if label is None else model._labels.code(label)
@@ -285,7 +294,7 @@ class Learner:
             try:
                 if weight != 1.0:
                     checked_weight(weight)
-                proba = self.model.predict_proba_one(self._lent(x))
+                proba = self._proba_one(self._lent(x))
                 if label is not None:
                     self._learn_one(x, label, weight)
             except self._refusals as error:
@@ -299,6 +308,14 @@ class Learner:
                 if every is not None:
                     every[i] = proba
         return answers._replace(non_finite=broken)
+
+    def _proba_one(self, x: dict[Any, Any]) -> dict[Any, float]:
+        own: Any = self.model if is_own(self.model) else None
+        if own is None or self._keeps:
+            proba: dict[Any, float] = self.model.predict_proba_one(x)
+            return proba
+        kept: dict[Any, float] = own._proba_one(x, keep=False)
+        return kept
 
     def _numbers_one_by_one(self, weighed: Weighed, n: int) -> Answers:
         told: list[float | None] = [None] * n

@@ -14,6 +14,10 @@ _AHEAD = 2  # batches
 _IDLE = 0.2  # seconds between two looks at whether to stop
 
 
+class _Turn:
+    """Stands among the batches where the loop is to turn without one."""
+
+
 class ReadAhead:
     """The batches of a source, in order; use it as a context, so that its thread ends.
 
@@ -40,7 +44,7 @@ class ReadAhead:
         self._source, self._max_batch = source, max_batch
         self._wanted = sys.maxsize if most is None else most
         # Two simple queues cost a sixth of one that is bounded, whose locks are taken in Python.
-        self._ready: queue.SimpleQueue[Batch | Exception | None] = queue.SimpleQueue()
+        self._ready: queue.SimpleQueue[Batch | Exception | _Turn | None] = queue.SimpleQueue()
         self._room: queue.SimpleQueue[None] = queue.SimpleQueue()
         for _ in range(_AHEAD):
             self._room.put(None)
@@ -61,7 +65,7 @@ class ReadAhead:
         self.left = self._polled - (self._handed if error is None else self._finished)
 
     def next(self) -> Batch | None:
-        """Return the next batch; None if none came within a moment, or `ended` is true.
+        """Return the next batch; None if none came within a moment, at a `wake`, or at the end.
 
         What went wrong in the source is raised here.
         """
@@ -70,12 +74,18 @@ class ReadAhead:
             batch = self._ready.get(timeout=_IDLE)
         except queue.Empty:
             return None
+        if isinstance(batch, _Turn):
+            return None
         self._room.put(None)
         if isinstance(batch, Exception):
             raise batch
         self.ended = batch is None
         self._handed += 1
         return batch
+
+    def wake(self) -> None:
+        """Let `next` return without a batch; safe to call from any thread."""
+        self._ready.put(_Turn())
 
     def _read(self) -> None:
         try:
@@ -96,6 +106,8 @@ class ReadAhead:
         """Yield what was polled and not handed out, when it has been left without an error."""
         while not self._ready.empty():
             item = self._ready.get()
+            if isinstance(item, _Turn):
+                continue
             self._handed += 1
             if isinstance(item, Exception):
                 raise item

@@ -125,12 +125,16 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
-        if self._asked(x) is None:
+        return self._proba_one(x)
+
+    def _proba_one(self, x: Record, *, keep: bool = True) -> dict[Any, float]:
+        """Return each label's probability; unless it is to be kept, no label can come for it."""
+        if self._asked(x, keep=keep) is None:
             return {}
         assert self._state is not None
         return dict(zip(self._labels.labels, self._state.one_proba[0].tolist(), strict=True))
 
-    def _asked(self, x: Record) -> Row | None:
+    def _asked(self, x: Record, *, keep: bool = True) -> Row | None:
         """Answer a record, whose row is returned; None before anything was learned."""
         row = self._features.encode(x)
         memory = self._state
@@ -138,7 +142,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             return None
         if self._features.ignored or not x:
             self._warn_of_unknown(x)
-        self._run_one(memory, row)
+        self._run_one(memory, row, keep=keep)
         return row
 
     def decision_function_one(self, x: Record) -> dict[Any, float]:

@@ -198,7 +198,11 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
             Ignored; river's interface asks for it.
 
         """
-        answer = self._answer_one(x)
+        return self._proba_one(x)
+
+    def _proba_one(self, x: Record, *, keep: bool = True) -> dict[Any, float]:
+        """Return each label's probability; unless it is to be kept, no label can come for it."""
+        answer = self._answer_one(x, keep=keep)
         return {} if answer is None else dict(zip(self.classes, answer[0].tolist(), strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
@@ -375,11 +379,21 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
             self.model._warn_of_unknown_in(names, matrix)
         return self.model._proba_of(names, matrix, correct=self._corrects(keys))
 
-    def _corrects(self, keys: Sequence[Key]) -> Correct:
-        """Return what corrects the global model's answers to records of these keys."""
+    def _corrects(self, keys: Sequence[Key], *, keep: bool = True) -> Correct:
+        """Return what corrects the global model's answers to records of these keys.
+
+        Unless it is kept, their keys do not count as used.
+        """
 
         def correct(begin: int, rows: Rows) -> None:
-            self._correct(rows, keys[begin : begin + len(rows.labels)])
+            some = keys[begin : begin + len(rows.labels)]
+            if keep or self._bank.spill is not None:  # which moves keys
+                self._correct(rows, some)
+                return
+            places = [self._bank.places[key] for key in some if key in self._bank.places]
+            used = self._bank.facts[places]
+            self._correct(rows, some)
+            self._bank.facts[places] = used
 
         return correct
 
@@ -390,23 +404,30 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         self._bank.take(flat, keys, standardize=model.standardize)
 
     def _correct_one(
-        self, key: Key, row: Row, proba: Array, code: int = -1, weight: float = 1.0
+        self,
+        key: Key,
+        row: Row,
+        proba: Array,
+        code: int = -1,
+        weight: float = 1.0,
+        *,
+        keep: bool = True,
     ) -> int:
         """Correct the global model's answer to one record; return the likeliest class."""
         likeliest = np.zeros(1, dtype=np.int64)
         rows = Rows(*row, np.array([code]), np.array([weight]), proba, likeliest)
-        self._correct(rows, [key])
+        self._corrects([key], keep=keep)(0, rows)
         return int(likeliest[0])
 
-    def _answer_one(self, x: Record) -> tuple[Array, int] | None:
+    def _answer_one(self, x: Record, *, keep: bool = True) -> tuple[Array, int] | None:
         """Return the probabilities of the classes, and the likeliest of them."""
         key, rest = self._split(x)
-        row = self.model._asked(rest)
+        row = self.model._asked(rest, keep=keep)
         if row is None:
             return None
         assert self.model._state is not None
         proba = self.model._state.one_proba.copy()
-        return proba[0], self._correct_one(key, row, proba)
+        return proba[0], self._correct_one(key, row, proba, keep=keep)
 
     def _own_params(self) -> dict[str, Any]:
         """Return the options beside the global model's."""

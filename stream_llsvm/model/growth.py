@@ -258,11 +258,17 @@ class GrowingModel(BoundedModel):
             state.share_out(self._features.shares())
 
     def _run_one(
-        self, memory: ModelState, row: Row, code: int = -1, importance: float = 1.0
+        self,
+        memory: ModelState,
+        row: Row,
+        code: int = -1,
+        importance: float = 1.0,
+        *,
+        keep: bool = True,
     ) -> None:
         # A record with unknown features is encoded without them: its digest would not match when
         # its label comes, so that its prediction need not be kept.
-        keep = not self._features.ignored
+        keep = keep and not self._features.ignored
         memory.run_one(row.values, row.columns, row.starts, code, importance, keep=keep)
 
     def save(self, path: str | os.PathLike[str]) -> None:

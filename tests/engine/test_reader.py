@@ -230,3 +230,13 @@ def test_a_batch_that_an_error_ended_is_left_too(asked_again: bool, left: int) -
         source.wait_for_polls(4)  # all three, and once in vain
         raise KeyboardInterrupt
     assert batches.left == left
+
+
+def test_the_loop_can_be_woken_without_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "_IDLE", SOON)
+    batches, begin = ReadAhead(Scripted([]), 5), time.monotonic()
+    batches.wake()
+    assert batches.next() is None
+    assert not batches.ended
+    assert list(batches.rest()) == []
+    assert time.monotonic() - begin < SOON
