@@ -288,7 +288,7 @@ def _model(
 def _tokens(path: str | None) -> dict[str, str]:
     """Return the tokens and what each may do: one from the environment, others from a file."""
     from stream_llsvm.alerts.secrets import Secrets
-    from stream_llsvm.serve.rights import ADMIN, RIGHTS
+    from stream_llsvm.dashboard.rights import ADMIN, RIGHTS
 
     found: dict[str, str] = {}
     if token := os.environ.get(TOKEN):

@@ -5,28 +5,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from importlib import resources
 from typing import Any, NamedTuple
 
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
-from stream_llsvm.dashboard.guard import Guard, check_origin, policy
+from stream_llsvm.dashboard.guard import check_origin, policy
 from stream_llsvm.dashboard.health import Readiness, alive, state_of
 from stream_llsvm.dashboard.messages import alerts_shown
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, Counters, Family, metrics, written
 from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.monitor import OVER
-from stream_llsvm.dashboard.questions import HANDLERS, Questions, json_answer
+from stream_llsvm.dashboard.questions import Questions, json_answer, routed
+from stream_llsvm.dashboard.rights import ADMIN, LOOK, NONE, Address, Guard, Rights, declared
 from stream_llsvm.dashboard.sse import EventStream
 from stream_llsvm.engine.requests import RequestError
 from stream_llsvm.model.file import dumps
@@ -35,9 +34,6 @@ _FRESH = 2.0  # seconds; looks are up to 1 s apart
 _WAIT = 2.0  # seconds for the run to look
 _AGAIN = 0.05
 PATIENCE = 60.0  # seconds for the run to do what it is asked: a batch may take long
-_PROMOTE, _CHECKPOINT = "/api/promote", "/api/checkpoint"
-#: What changes a run; the rest only looks.
-CHANGES = frozenset({_PROMOTE, _CHECKPOINT})
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -94,10 +90,11 @@ class Page:
         self._questions = Questions()
         self._files = static_files()
         index = self._files.get("index.html")
-        self.routes = self._routed()
+        self.addresses = declared(self._addresses())
+        self.routes = routed(self.addresses)
         self.policy = policy(b"" if index is None else index.content)
 
-    def app(self, tokens: Sequence[str], cookie: str) -> ASGIApp:
+    def app(self, rights: Rights) -> ASGIApp:
         """Return it as an application, guarded."""
         headers = {
             "Content-Security-Policy": self.policy,
@@ -106,29 +103,25 @@ class Page:
             "X-Frame-Options": "DENY",
             "Cross-Origin-Resource-Policy": "same-origin",
         }
-        return Guard(self.routes, tokens, cookie, headers)
+        return Guard(self.routes, self.addresses, rights, headers)
 
-    def _routed(self) -> ASGIApp:
-        """Return it as an application that nobody guards."""
-        routes = [
-            Route("/", self._index),
-            Route("/static/{name}", self._static),
-            Route("/events", self._events),
-            Route("/api/snapshot", self._snapshot),
-            Route("/api/history", self._history),
-            Route("/healthz", self._health),
-            Route("/readyz", self._ready),
-            Route("/metrics", self._metrics),
-            Route("/api/model", self._model),
-            Route("/api/predict", self._predict, methods=["POST"]),
-            Route("/api/explain", self._explain, methods=["POST"]),
-            Route("/api/records/{number:int}", self._record),
-            Route(_PROMOTE, self._promote, methods=["POST"]),
-            Route(_CHECKPOINT, self._checkpoint, methods=["POST"]),
+    def _addresses(self) -> list[Address]:
+        return [
+            Address("GET", "/", LOOK, self._index),
+            Address("GET", "/static/{name}", LOOK, self._static),
+            Address("GET", "/events", LOOK, self._events),
+            Address("GET", "/api/snapshot", LOOK, self._snapshot),
+            Address("GET", "/api/history", LOOK, self._history),
+            Address("GET", "/healthz", NONE, self._health),
+            Address("GET", "/readyz", NONE, self._ready),
+            Address("GET", "/metrics", LOOK, self._metrics),
+            Address("GET", "/api/model", LOOK, self._model),
+            Address("POST", "/api/predict", LOOK, self._predict),
+            Address("POST", "/api/explain", LOOK, self._explain),
+            Address("GET", "/api/records/{number:int}", LOOK, self._record),
+            Address("POST", "/api/promote", ADMIN, self._promote),
+            Address("POST", "/api/checkpoint", ADMIN, self._checkpoint),
         ]
-        app = Starlette(routes=routes, exception_handlers=HANDLERS)
-        app.router.redirect_slashes = False
-        return app
 
     async def _index(self, request: Request) -> Response:
         return self._file("index.html", request)

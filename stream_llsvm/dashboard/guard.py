@@ -1,27 +1,22 @@
-"""Who may ask what: a token, or this machine alone; and what the page itself may load."""
+"""What a request says of who asks, and what the page itself may load."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import hmac
 import ipaddress
 import re
 import secrets
-from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
-from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.responses import JSONResponse
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 SHORTEST = 8
 _LONGEST = 200
-_OPEN = ("/healthz", "/readyz")  # say only whether the run is well
 _INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 
 
@@ -67,73 +62,10 @@ def host_of(header: str) -> str:
     return header.partition(":")[0]
 
 
-class Guard:
-    """Lets through who has the token, or, without one, who asks this machine by its own name.
-
-    Parameters
-    ----------
-    app
-        What is guarded.
-    tokens
-        The tokens, none if there are none: then only the loopback is listened to, and the Host
-        header must name it, or a page elsewhere could let its own name point here.
-    cookie
-        The name of the cookie that stands for a token.
-    headers
-        What every answer carries.
-
-    """
-
-    def __init__(
-        self, app: ASGIApp, tokens: Sequence[str], cookie: str, headers: Mapping[str, str]
-    ) -> None:
-        self._app, self._tokens, self._cookie = app, tuple(tokens), cookie
-        self._headers = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or let the application."""
-
-        async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *self._headers]
-            await send(message)
-
-        if scope["type"] != "http":
-            return
-        answer = self._refused(scope)
-        await (self._app if answer is None else answer)(scope, receive, sent)
-
-    def _refused(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
-        if not self._tokens:
-            if is_loopback(host_of(headers.get("host", ""))):
-                return None
-            return refusal(403, "ask for this page as localhost, or start it with a token")
-        if scope["path"] in _OPEN:
-            return None
-        if scope["path"] == "/" and b"token=" in scope["query_string"]:
-            return self._let_in(scope)
-        given = headers.get("authorization", "")
-        if given.startswith("Bearer ") and _among(given[7:], self._tokens):
-            return None
-        stamps = tuple(map(_stamp, self._tokens))
-        if any(_among(one, stamps) for one in _cookies(headers, self._cookie)):
-            return None
-        return refusal(401, "the token is missing or wrong: open the page with ?token=... once")
-
-    def _let_in(self, scope: Scope) -> Response:
-        query = parse_qs(scope["query_string"].decode("latin-1"))
-        given = query.get("token", [""])[0]
-        if not _among(given, self._tokens):
-            return refusal(401, "the token is wrong")
-        answer = RedirectResponse("./", status_code=303)  # wherever the page lies
-        answer.set_cookie(self._cookie, _stamp(given), httponly=True, samesite="strict")
-        return answer
-
-
-def _stamp(token: str) -> str:
-    """Return what the cookie holds: not the token itself, which may be used elsewhere."""
-    return hmac.new(token.encode(), b"stream_llsvm page", hashlib.sha256).hexdigest()
+def check_path(path: str) -> None:
+    """Refuse with 404 what is no path, such as one with the end of a line in it."""
+    if not path.isprintable():
+        raise HTTPException(404, "there is no such address: a path is printable")
 
 
 def is_elsewhere(headers: Headers) -> bool:
@@ -175,17 +107,6 @@ def as_json(headers: Headers) -> bool:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     browser = "origin" in headers or "sec-fetch-site" in headers
     return kind == JSON or (kind == FORM and not browser)
-
-
-def _cookies(headers: Headers, name: str) -> list[str]:
-    pairs = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
-    return [value for key, _, value in pairs if key == name]
-
-
-def _among(given: str, wanted: Sequence[str]) -> bool:
-    """Whether it is one of these; how long that takes does not tell which."""
-    bytes_given = given.encode("utf-8", "replace")
-    return any([hmac.compare_digest(bytes_given, one.encode()) for one in wanted])
 
 
 def refusal(status: int, why: str, **more: Any) -> JSONResponse:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import orjson
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from stream_llsvm.dashboard.api import WrongQuestionError
 from stream_llsvm.dashboard.guard import JSON, as_json, refusal
 from stream_llsvm.dashboard.model_copy import NothingLearnedError
+from stream_llsvm.dashboard.rights import Address
 
 log = logging.getLogger("stream_llsvm")
 
@@ -137,4 +141,12 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 #: What answers a request that is refused, or that something goes wrong with.
-HANDLERS: Any = {HTTPException: _refused, Exception: _failed}
+_HANDLERS: Any = {HTTPException: _refused, Exception: _failed}
+
+
+def routed(addresses: Iterable[Address]) -> ASGIApp:
+    """Return what answers at these addresses, whoever asks."""
+    routes = [Route(one.path, one.answer, methods=[one.method]) for one in addresses]
+    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
+    app.router.redirect_slashes = False
+    return app

@@ -14,17 +14,24 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
-from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from stream_llsvm.dashboard import api
-from stream_llsvm.dashboard.guard import Guard
 from stream_llsvm.dashboard.model_copy import NothingLearnedError
-from stream_llsvm.dashboard.questions import HANDLERS, Questions, json_answer
+from stream_llsvm.dashboard.questions import Questions, json_answer, routed
+from stream_llsvm.dashboard.rights import (
+    ADMIN,
+    LEARN,
+    NONE,
+    PREDICT,
+    Address,
+    Guard,
+    Rights,
+    declared,
+)
 from stream_llsvm.dashboard.server import (
     ClosingServer,
     check_access,
@@ -103,16 +110,16 @@ class Reader:
     def _app(self, token: str | None) -> ASGIApp:
         predict = [f"{begin}/predict" for begin in ("", "/api")] + ["/v1/records"]
         explain = [f"{begin}/explain" for begin in ("", "/api", "/v1")]
-        routes = [
-            *(Route(path, self._predict, methods=["POST"]) for path in predict),
-            *(Route(path, self._explain, methods=["POST"]) for path in explain),
-            Route("/v1/labels", self._labels, methods=["POST"]),
-            Route("/healthz", self._health),
-        ]
-        app = Starlette(routes=routes, exception_handlers=HANDLERS)
-        app.router.redirect_slashes = False
-        tokens = [] if token is None else [token]
-        return Guard(app, tokens, f"stream_llsvm_{self.port}", _HEADERS)
+        addresses = declared(
+            [
+                *(Address("POST", path, PREDICT, self._predict) for path in predict),
+                *(Address("POST", path, PREDICT, self._explain) for path in explain),
+                Address("POST", "/v1/labels", LEARN, self._labels),
+                Address("GET", "/healthz", NONE, self._health),
+            ]
+        )
+        rights = Rights({} if token is None else {token: ADMIN}, f"stream_llsvm_{self.port}")
+        return Guard(routed(addresses), addresses, rights, _HEADERS)
 
     async def _predict(self, request: Request) -> Response:
         return await self._questions.answered(request, partial(self._told, api.predict))

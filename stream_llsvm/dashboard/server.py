@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stream_llsvm.alerts.delivery import Delivery
 from stream_llsvm.alerts.rules import RULES, Rule
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
+from stream_llsvm.dashboard.rights import ADMIN, Rights
 from stream_llsvm.dashboard.run_page import RunPage
 from stream_llsvm.engine.engine import Engine
 
@@ -95,9 +96,8 @@ class Dashboard:
         self.address = f"http://{name_of(host)}:{self.port}/"
         self.monitor, self.feed = self._run_page.monitor, self._run_page.feed
         self.builder = self._run_page.builder
-        tokens = [] if token is None else [token]
-        app = self._run_page.page.app(tokens, f"stream_llsvm_{self.port}")
-        self._server = ClosingServer(server_config(app))
+        rights = Rights({} if token is None else {token: ADMIN}, f"stream_llsvm_{self.port}")
+        self._server = ClosingServer(server_config(self._run_page.page.app(rights)))
         self._server_thread = threading.Thread(target=self._serve, name="page", daemon=True)
 
     def __enter__(self) -> Self:

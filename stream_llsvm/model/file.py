@@ -121,7 +121,7 @@ def write(
     private
         Whether only this user may read it, whatever others usually may.
     """
-    replace(path, dumps(payload), via=via, follow=True)
+    replace(path, dumps(payload), via=via, follow=True, private=private)
 
 
 def replace(
@@ -130,6 +130,7 @@ def replace(
     *,
     via: str | os.PathLike[str] | None = None,
     follow: bool = False,
+    private: bool = False,
 ) -> None:
     """Put a file with these bytes into a path's place, whole or not at all.
 
@@ -142,7 +143,7 @@ def replace(
         Where to write.
     data
         What the file holds.
-    via
+    via, private
         As for `write`.
     follow
         Whether a link at `path` stays one, and the file that it names is replaced.

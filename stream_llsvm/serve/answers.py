@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from stream_llsvm.connectors.base import Batch, Rejected
@@ -17,11 +18,43 @@ from stream_llsvm.engine.watchers import Watcher
 class Told(NamedTuple):
     """What became of some entries of the log; ``errors`` are by their numbers."""
 
-    numbers: Sequence[int]
-    labels: Sequence[Any]
-    sure: Sequence[float] | None
-    probabilities: Sequence[dict[Any, float] | None] | None
-    errors: dict[int, str]
+    numbers: Sequence[int] = ()
+    labels: Sequence[Any] = ()
+    sure: Sequence[float] | None = None
+    probabilities: Sequence[dict[Any, float] | None] | None = None
+    errors: Mapping[int, str] = MappingProxyType({})
+
+    def answers(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield each number with its answer, as a request gets it."""
+        sure, every = self.sure, self.probabilities
+        for i, number in enumerate(self.numbers):
+            if number in self.errors:
+                continue
+            label = self.labels[i]
+            answer: dict[str, Any] = {"prediction": label}
+            if sure is not None:
+                answer["probability"] = None if label is None else sure[i]
+            if every is not None:
+                answer["probabilities"] = _by_text(every[i])
+            yield number, answer
+        for number, why in self.errors.items():
+            yield number, {"error": why}
+
+
+def told_of(batch: Batch, answers: Answers) -> Told:
+    """Return what became of the records of a batch, by their numbers in it."""
+    places = batch.places
+    numbers = places.numbers if type(places) is Places else [one.number for one in places]
+    refused = {numbers[i]: f"refused by the model: {why}" for i, why in answers.refused.items()}
+    sure = None if answers.sure is None else answers.sure.tolist()
+    return Told(numbers, list(answers.labels), sure, answers.probabilities, refused)
+
+
+def _by_text(probabilities: dict[Any, float] | None) -> dict[str, float] | None:
+    """Return probabilities by names that JSON can have."""
+    if probabilities is None:
+        return None
+    return {str(label): share for label, share in probabilities.items()}
 
 
 class Ticket:
@@ -81,17 +114,12 @@ class Teller(Watcher):
 
     def on_batch(self, engine: Engine, batch: Batch, answers: Answers, seconds: float) -> None:
         """Tell of records that were predicted."""
-        places = batch.places
-        numbers = places.numbers if type(places) is Places else [one.number for one in places]
-        refused = {numbers[i]: f"refused by the model: {why}" for i, why in answers.refused.items()}
-        sure = None if answers.sure is None else answers.sure.tolist()
-        labels = list(answers.labels)
-        self._tell(Told(numbers, labels, sure, answers.probabilities, refused))
+        self._tell(told_of(batch, answers))
 
     def on_rejected(self, engine: Engine, rejected: Sequence[Rejected]) -> None:
         """Tell of records that could not be read."""
         errors = {one.place.number: f"{one.reason}: {one.detail}" for one in rejected}
-        self._tell(Told((), (), None, None, errors))
+        self._tell(Told(errors=errors))
 
     def save(self) -> Future[dict[str, Any]]:
         """Ask for a checkpoint; several that are asked for at once are one."""

@@ -11,27 +11,38 @@ from urllib.parse import parse_qsl
 
 import orjson
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from stream_llsvm import limits
-from stream_llsvm.dashboard.app import CHANGES
-from stream_llsvm.dashboard.guard import FORM, JSON, as_json, is_elsewhere
+from stream_llsvm.dashboard.app import metrics_answer
+from stream_llsvm.dashboard.guard import FORM, JSON, as_json, check_path, is_elsewhere
+from stream_llsvm.dashboard.rights import (
+    ADMIN,
+    ANY,
+    LEARN,
+    LOOK,
+    NONE,
+    PREDICT,
+    Address,
+    Rights,
+    declared,
+)
 from stream_llsvm.engine.task import CLASSIFICATION
 from stream_llsvm.serve import inference
 from stream_llsvm.serve.answers import Ticket
-from stream_llsvm.serve.bodies import labels_of, records_of
-from stream_llsvm.serve.metrics import Metrics
+from stream_llsvm.serve.bodies import Names, labels_of, records_of
+from stream_llsvm.serve.metrics import refusals
 from stream_llsvm.serve.openapi import described
 from stream_llsvm.serve.refusal import RefusedError
-from stream_llsvm.serve.rights import ADMIN, LEARN, PREDICT, Rights
 from stream_llsvm.serve.served import ServedModel
 from stream_llsvm.version import __version__
 
 log = logging.getLogger("stream_llsvm")
 
 _HEALTH = ("/healthz", "/readyz", "/v2/health/live", "/v2/health/ready")
-_PATH = re.compile(r"/v1/models/([^/]+)(?:/([a-z]+))?")
-_INFERENCE = re.compile(r"/v2/models/([^/]+)(?:/(ready|infer))?")
+_NAME = "{name}"  # of a model, in an address
+_NAMED = re.compile(r"/(?:v1/|v2/)?models/([^/]+)")
 _PAGE = re.compile(r"/models/([^/]+)(/.*)")
 _JSON = (b"content-type", b"application/json")
 _CLOSE = (b"connection", b"close")  # what is left of a body must not be taken for the next request
@@ -59,50 +70,73 @@ class App:
         self._rights, self._most = rights, most_bytes
         self._held = 0
         self._pages: dict[str, ASGIApp] = {
-            name: rights.guarded(one.page, PREDICT) for name, one in self.models.items()
+            name: one.page.app(rights) for name, one in self.models.items()
         }
-        self._admin_pages: dict[str, ASGIApp] = {
-            name: rights.guarded(one.page, ADMIN) for name, one in self.models.items()
-        }
-        self._metrics = rights.guarded(Metrics(self.models.values()), PREDICT)
+        self.addresses = declared(self._addresses())
+        self._answers = {one.path: one for one in self.addresses}
         self.closing = False
         self.connections: Sized = ()
         self.most = limits.CONNECTIONS
+
+    def _addresses(self) -> list[Address]:
+        of_a_model = (
+            ("records", PREDICT, self._records),
+            ("labels", LEARN, self._labels),
+            ("explain", PREDICT, self._explain),
+            ("checkpoint", ADMIN, self._checkpoint),
+        )
+        return [
+            *(Address("POST", f"/v1/{what}", right, do) for what, right, do in of_a_model),
+            Address("GET", "/v1/models", ANY, self._list),
+            Address("GET", f"/v1/models/{_NAME}", ANY, self._one),
+            *(
+                Address("POST", f"/v1/models/{_NAME}/{what}", right, do)
+                for what, right, do in of_a_model
+            ),
+            Address("GET", "/v2", ANY, self._server),
+            Address("GET", "/v2/health/live", NONE, self._live),
+            Address("GET", "/v2/health/ready", NONE, self._ready),
+            Address("GET", f"/v2/models/{_NAME}", ANY, self._tensors),
+            Address("GET", f"/v2/models/{_NAME}/ready", ANY, self._model_ready),
+            Address("POST", f"/v2/models/{_NAME}/infer", PREDICT, self._infer),
+            Address("GET", "/openapi.json", ANY, self._description),
+            Address("GET", "/healthz", NONE, self._health),
+            Address("GET", "/readyz", NONE, self._ready),
+            Address("GET", "/metrics", LOOK, self._metrics),
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":
             return
+        path = scope["path"]
         try:
-            path, method = scope["path"], scope["method"]
+            check_path(path)
             if self.closing or len(self.connections) > self.most:
-                self._check_open(path, method)
-            if method == "POST" and path == "/v1/records":
-                await self._records(self.first, scope, receive, send)
-            elif path.startswith("/v1/"):
-                await self._v1(path, method, scope, receive, send)
-            elif path == "/v2" or path.startswith("/v2/"):
-                await self._v2(path, method, scope, receive, send)
-            elif path == "/openapi.json":
-                _only(method, "GET", path)
-                self._rights.check(scope, PREDICT)
-                await _send(send, 200, described(list(self.models)))
-            elif path == "/healthz":
-                await self._health(send)
-            elif path == "/readyz":
-                await self._ready(send)
-            elif path == "/metrics":
-                await self._metrics(scope, receive, send)
-            else:
+                self._check_open(path, scope["method"])
+            address, name = self._find(path)
+            if address is None:
                 await self._page(path, scope, receive, send)
+                return
+            # A cookie is sent without being asked for, so it may read, and no more.
+            reads = address.method == "GET"
+            scope["rights"] = self._rights.check(scope, address.right, cookie=reads)
+            if scope["method"] != address.method and not (reads and scope["method"] == "HEAD"):
+                wanted = address.method
+                raise RefusedError(
+                    405, f"{path} takes {wanted}, not {scope['method']}", {"Allow": wanted}
+                )
+            model = self.first if name is None else self._model(name)
+            await address.answer(model, scope, receive, send)
+        except HTTPException as error:
+            self._addressed(path).refusals.add(error.status_code, error.detail)
+            await _refuse(send, error.status_code, error.detail, error.headers or {})
         except RefusedError as error:
-            self._addressed(scope["path"]).refusals.add(error.status, str(error))
-            headers = [(k.lower().encode(), v.encode()) for k, v in error.headers.items()]
-            said = {"error": str(error)}
-            await _send(send, error.status, said, [_CLOSE, *headers])
+            self._addressed(path).refusals.add(error.status, str(error))
+            await _refuse(send, error.status, str(error), error.headers)
         except Exception as error:
-            log.error("%s: %s", scope["path"], error, exc_info=error)
-            self._addressed(scope["path"]).refusals.add(500)
+            log.error("%s: %s", path, error, exc_info=error)
+            self._addressed(path).refusals.add(500)
             await _send(send, 500, {"error": "something went wrong here; the log says what"})
 
     def _check_open(self, path: str, method: str) -> None:
@@ -115,63 +149,56 @@ class App:
 
     def _addressed(self, path: str) -> ServedModel:
         """Return the model that a path names, the first if it names none that is there."""
-        named = _PATH.match(path) or _INFERENCE.match(path) or _PAGE.match(path)
+        named = _NAMED.match(path)
         return self.models.get(named[1] if named else "", self.first)
 
-    async def _v1(self, path: str, method: str, scope: Scope, receive: Receive, send: Send) -> None:
-        model, what = self.first, path.removeprefix("/v1/")
-        if (named := _PATH.fullmatch(path)) is not None:
-            model, what = self._model(named[1]), named[2] or ""
-        posts: Mapping[str, Callable[..., Awaitable[None]]] = {
-            "records": self._records,
-            "labels": self._labels,
-            "explain": self._explain,
-            "checkpoint": self._checkpoint,
-        }
-        if what in posts:
-            _only(method, "POST", path)
-            await posts[what](model, scope, receive, send)
-        elif what == "models" or (named is not None and not what):
-            _only(method, "GET", path)
-            self._rights.check(scope, PREDICT)
-            every = {"models": [self._told(one) for one in self.models.values()]}
-            await _send(send, 200, self._told(model) if named is not None else every)
-        else:
-            known = ", ".join(f"/v1/{name}" for name in (*posts, "models"))
-            raise RefusedError(404, f"there is no {path}; there are {known}")
+    def _find(self, path: str) -> tuple[Address | None, str | None]:
+        """Return what answers at a path, None if that is a page; and which model it names."""
+        found = self._answers.get(path)
+        if found is not None and _NAME not in path:
+            return found, None
+        for begin in ("/v1/models/", "/v2/models/"):
+            if path.startswith(begin):
+                name, slash, what = path[len(begin) :].partition("/")
+                return self._answers.get(f"{begin}{_NAME}{slash}{what}"), name
+        return None, None
 
-    async def _v2(self, path: str, method: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Speak the Open Inference Protocol."""
-        named = _INFERENCE.fullmatch(path)
-        infers = named is not None and named[2] == "infer"
-        if named is None and path not in ("/v2", "/v2/health/live", "/v2/health/ready"):
-            raise RefusedError(404, f"there is no {path}: see /openapi.json")
-        _only(method, "POST" if infers else "GET", path)
-        if path == "/v2/health/live":
-            await _send(send, 200, {"live": True})
-        elif path == "/v2/health/ready":
-            await self._ready(send)
-        elif named is None:
-            await _send(
-                send, 200, {"name": "stream_llsvm", "version": __version__, "extensions": []}
-            )
-        else:
-            self._rights.check(scope, PREDICT)
-            model = self._model(named[1])
-            if named[2] == "ready":
-                ready = not model.missing()
-                await _send(send, 200 if ready else 503, {"name": model.name, "ready": ready})
-            elif infers:
-                await self._infer(model, scope, receive, send)
-            else:
-                of_numbers = model.engine.learner.task != CLASSIFICATION
-                await _send(send, 200, inference.metadata(model.name, model.fields, of_numbers))
+    async def _list(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
+        await _send(send, 200, {"models": [self._told(one) for one in self.models.values()]})
+
+    async def _one(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
+        await _send(send, 200, self._told(model))
+
+    async def _server(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
+        said = {"name": "stream_llsvm", "version": __version__, "extensions": []}
+        await _send(send, 200, said)
+
+    async def _live(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
+        await _send(send, 200, {"live": True})
+
+    async def _tensors(
+        self, model: ServedModel, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        of_numbers = model.engine.learner.task != CLASSIFICATION
+        await _send(send, 200, inference.metadata(model.name, model.fields, of_numbers))
+
+    async def _model_ready(
+        self, model: ServedModel, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        ready = not model.missing()
+        await _send(send, 200 if ready else 503, {"name": model.name, "ready": ready})
+
+    async def _description(
+        self, model: ServedModel, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        await _send(send, 200, described(list(self.models)))
 
     async def _infer(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
-        length = dict(scope["headers"]).get(b"content-length", b"")
-        body = await self._body(length, receive)
-        asked, number = inference.records_of(body, model.fields, model.names)
-        ticket = model.records(asked)
+        def read(body: bytes, kind: str, query: Mapping[str, str], names: Names) -> Any:
+            return inference.records_of(body, kind, list(model.fields), names)
+
+        asked, number = await self._read(read, model, scope, receive)
+        ticket = model.predict(asked)
         await ticket.done
         learned = model.engine.progress.counts["learned"]
         await _send(send, 200, inference.outputs(model.name, learned, number, ticket.answers))
@@ -190,16 +217,22 @@ class App:
             raise RefusedError(404, f"there is no model {name!r}; there are {there}")
         return found
 
+    async def _metrics(
+        self, model: ServedModel, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        answer = metrics_answer(one.page.metrics() | refusals(one) for one in self.models.values())
+        await answer(scope, receive, send)
+
     async def _records(
         self, model: ServedModel, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        given = self._rights.check(scope, PREDICT)
         asked = await self._read(records_of, model, scope, receive)
-        if LEARN not in given and any(asked.labelled):
+        learns = LEARN in scope["rights"]
+        if not learns and any(asked.labelled):
             raise RefusedError(
                 403, "some records have a label, and this token may not teach: leave labels out"
             )
-        ticket = model.records(asked)
+        ticket = model.records(asked) if learns else model.predict(asked)
         await ticket.done
         said = {
             "model": model.name,
@@ -211,7 +244,6 @@ class App:
         await _send(send, _status(model, ticket, said), said)
 
     async def _labels(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
-        self._rights.check(scope, LEARN)
         asked = await self._read(labels_of, model, scope, receive)
         ticket = model.labels(asked)
         await ticket.done
@@ -282,14 +314,12 @@ class App:
     async def _explain(
         self, model: ServedModel, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        self._rights.check(scope, PREDICT)
         there = {**scope, "path": "/api/explain", "raw_path": b"/api/explain"}
         await model.page.routes(there, receive, send)
 
     async def _checkpoint(
         self, model: ServedModel, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        self._rights.check(scope, ADMIN)
         if is_elsewhere(Headers(scope=scope)):
             raise RefusedError(403, "a page of another place may not ask for a checkpoint")
         if model.failed or self.closing:
@@ -321,34 +351,38 @@ class App:
             told["checkpoint"] = {"number": made.number, "time": made.time, "records": made.record}
         return told
 
-    async def _health(self, send: Send) -> None:
-        states = {name: model.state for name, model in self.models.items()}
+    async def _health(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
         well = self._is_well()
-        state = "well" if well else "closing" if self.closing else "failed"
-        await _send(send, 200 if well else 503, {"ok": well, "state": state, "models": states})
+        told: dict[str, Any] = {"ok": well}
+        told["state"] = "well" if well else "closing" if self.closing else "failed"
+        if scope["rights"]:
+            told["models"] = {name: model.state for name, model in self.models.items()}
+        await _send(send, 200 if well else 503, told)
 
-    async def _ready(self, send: Send) -> None:
-        """Say whether all models can do their work now, and what is missing."""
+    async def _ready(self, model: ServedModel, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say whether all models can do their work now, and what is missing; by whom, to few."""
         missing = {name: why for name, one in self.models.items() if (why := one.missing())}
         if self.closing:
             missing = {name: {"server": "it is ending"} for name in self.models}
-        told = {"ready": not missing, "not_ready": missing}
-        await _send(send, 503 if missing else 200, told)
+        told: Any = missing
+        if not scope["rights"]:
+            told = {what: why for one in missing.values() for what, why in one.items()}
+        await _send(send, 503 if missing else 200, {"ready": not missing, "not_ready": told})
 
     async def _page(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Show a model's page: the first one's, or of one that is named."""
         model = self.first
-        if (named := _PAGE.fullmatch(path)) is not None:
+        named = _PAGE.fullmatch(path)
+        api = path.startswith(("/v1/", "/v2/"))
+        if api or (named is not None and named[1] not in self.models):
+            self._rights.check(scope, ANY, cookie=scope["method"] in ("GET", "HEAD"))
+        if api:
+            known = ", ".join(one.path for one in self.addresses if one.path.startswith(path[:4]))
+            raise RefusedError(404, f"there is no {path}; there are {known}")
+        if named is not None:
             model, path = self._model(named[1]), named[2]
             scope = {**scope, "path": path, "raw_path": path.encode()}
-        # Whoever only looks on, or teaches, has a page, and may not change the run by it.
-        pages = self._admin_pages if path in CHANGES else self._pages
-        await pages[model.name](scope, receive, send)
-
-
-def _only(method: str, wanted: str, path: str) -> None:
-    if method != wanted:
-        raise RefusedError(405, f"{path} takes {wanted}, not {method}", {"Allow": wanted})
+        await self._pages[model.name](scope, receive, send)
 
 
 def _status(model: ServedModel, ticket: Ticket, said: dict[str, Any]) -> int:
@@ -358,6 +392,11 @@ def _status(model: ServedModel, ticket: Ticket, said: dict[str, Any]) -> int:
     said["error"] = next(one["error"] for one in ticket.answers if one)
     model.refusals.add(422, said["error"])
     return 422
+
+
+async def _refuse(send: Send, status: int, why: str, headers: Mapping[str, str]) -> None:
+    more = [(k.lower().encode(), v.encode()) for k, v in headers.items()]
+    await _send(send, status, {"error": why}, [_CLOSE, *more])
 
 
 async def _send(

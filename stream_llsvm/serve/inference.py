@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from stream_llsvm import limits
+from stream_llsvm.dashboard.guard import JSON
 from stream_llsvm.records.values import show
 from stream_llsvm.serve.bodies import Asked, Names
 from stream_llsvm.serve.refusal import RefusedError
@@ -18,24 +19,34 @@ _NUMBERS = (*_SIGNED, "UINT64", "UINT32", "UINT16", "UINT8")
 DATATYPES = {**dict.fromkeys(_NUMBERS, (int, float)), "BOOL": (bool,), "BYTES": (str,)}
 
 
-def metadata(name: str, fields: Sequence[str], of_numbers: bool) -> dict[str, Any]:
-    """Return what a model's inputs and outputs are; the inputs are the fields that have come."""
+#: Kinds of fields that come as texts; also a time that is a number may. The others are numbers.
+_TEXTS = ("name", "text", "time")
+
+
+def metadata(name: str, fields: Mapping[str, str], of_numbers: bool) -> dict[str, Any]:
+    """Return what a model's inputs and outputs are; the inputs are fields, each with its kind."""
     label = {"name": "prediction", "datatype": "FP64" if of_numbers else "BYTES", "shape": [-1]}
     sure = {"name": "probability", "datatype": "FP64", "shape": [-1]}
     return {
         "name": name,
         "versions": [],
         "platform": "stream_llsvm",
-        "inputs": [{"name": field, "datatype": "FP64", "shape": [-1]} for field in fields],
+        "inputs": [
+            {"name": field, "datatype": "BYTES" if kind in _TEXTS else "FP64", "shape": [-1]}
+            for field, kind in fields.items()
+        ],
         "outputs": [label] if of_numbers else [label, sure],
     }
 
 
-def records_of(body: bytes, fields: Sequence[str], names: Names) -> tuple[Asked, Any]:
+def records_of(body: bytes, kind: str, fields: Sequence[str], names: Names) -> tuple[Asked, Any]:
     """Return the records of an inference, and its id: an input for each field, or one for all.
 
     Raises RefusedError if it is none.
     """
+    if kind != JSON:
+        said = f"the content type is {kind or 'missing'}"
+        raise RefusedError(415, f"{said}: send the header Content-Type: {JSON}")
     try:
         given = orjson.loads(body)
     except orjson.JSONDecodeError as error:

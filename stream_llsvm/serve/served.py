@@ -16,12 +16,14 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 from stream_llsvm import limits
 from stream_llsvm.connectors.log.segments import LABEL, RECORD
+from stream_llsvm.connectors.log.source import LogSource
 from stream_llsvm.connectors.log.writer import LogError, LogWriter
 from stream_llsvm.dashboard.run_page import RunPage
 from stream_llsvm.engine.classes import REASON, beyond, is_beyond
@@ -29,11 +31,13 @@ from stream_llsvm.engine.engine import Engine
 from stream_llsvm.serve.answers import Teller, Ticket, Told
 from stream_llsvm.serve.bodies import Asked, Names, only_label, without_label
 from stream_llsvm.serve.ids import Ids
+from stream_llsvm.serve.predictions import Predictions, Question
 from stream_llsvm.serve.refusal import Refusals, RefusedError
 
 log = logging.getLogger("stream_llsvm")
 
 LONGEST_END = 30.0  # seconds
+_ASKING_BYTES = 64_000_000  # of all records that wait to be predicted only
 _IDLE = 1.0  # seconds after which entries are synced that nobody waits for
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -82,7 +86,12 @@ class ServedModel:
         self.run_page = page
         self.monitor, self.page = page.monitor, page.page
         self.teller = Teller(self._tell)
-        engine.watchers.append(self.teller)
+        assert isinstance(engine.source, LogSource)
+        self._predictions = Predictions(
+            engine.source.codec(), lambda: self.done, partial(self._call, self._answer_questions)
+        )
+        engine.watchers += [self.teller, self._predictions]
+        self._asking = self._asking_bytes = 0  # records that wait to be predicted
         self.failed = ""
         self.refusals = Refusals(name)
         self._no_room = 0  # bytes that found no room on the disk, until an append succeeds
@@ -135,11 +144,11 @@ class ServedModel:
         return True
 
     @property
-    def fields(self) -> list[str]:
-        """The fields that have come, as far as they can be counted."""
+    def fields(self) -> dict[str, str]:
+        """What the fields that have come are, as far as they can be counted."""
         while True:
             try:
-                return list(self.engine.census.fields())
+                return {name: one.usual for name, one in self.engine.census.fields().items()}
             except RuntimeError:  # the engine's thread has just met a new one
                 continue
 
@@ -226,6 +235,28 @@ class ServedModel:
         if asked.durable and (ticket.left or ticket.learned):
             ticket.upto = number
 
+    def predict(self, asked: Asked) -> Ticket:
+        """Take records that are only predicted: nothing is kept of them, and no label can come."""
+        self._check(len(asked.bodies))
+        ticket = self._ticket(asked)
+        for i, error in asked.errors.items():
+            ticket.answers[i] = {"error": error}
+            ticket.rejected += 1
+        bodies = {i: body for i, body in enumerate(asked.bodies) if body is not None}
+        size = sum(map(len, bodies.values()))
+        if self._asking_bytes > 0 and self._asking_bytes + size > _ASKING_BYTES:
+            raise RefusedError(
+                429, "too much waits to be predicted: try again", {"Retry-After": "1"}
+            )
+        ticket.left = len(bodies)
+        ticket.settle(0)
+        if bodies:
+            self._asking += len(bodies)
+            self._asking_bytes += size
+            self._asked.append((time.monotonic(), ticket))
+            self._predictions.ask(self.engine, Question(ticket, bodies, self.log.end))
+        return ticket
+
     def _labels(self, asked: Asked, ticket: Ticket) -> None:
         for i, body in enumerate(asked.bodies):
             wrong = asked.errors.get(i) or self._one_class_too_many(asked, i, "label")
@@ -263,7 +294,7 @@ class ServedModel:
             raise RefusedError(503, f"the model {self.name} has stopped: {why}")
         if more > self._most:
             raise RefusedError(413, f"at most {self._most:,} may wait at once: send fewer")
-        behind = self.log.end + len(self._pending) - self.done
+        behind = self.log.end + len(self._pending) - self.done + self._asking
         if behind + more > self._most:
             raise RefusedError(
                 429,
@@ -356,19 +387,22 @@ class ServedModel:
     def _answer(self, told: Told) -> None:
         """Take what became of some entries."""
         if self._open or self._also or self.ids.waiting:
-            sure, every = told.sure, told.probabilities
-            for i, number in enumerate(told.numbers):
-                if number in told.errors:
-                    continue
-                label = told.labels[i]
-                answer: dict[str, Any] = {"prediction": label}
-                if sure is not None:
-                    answer["probability"] = None if label is None else sure[i]
-                if every is not None:
-                    answer["probabilities"] = _by_text(every[i])
+            for number, answer in told.answers():
                 self._give(number, answer)
-            for number, why in told.errors.items():
-                self._give(number, {"error": why})
+
+    def _answer_questions(self, asked: Sequence[Question], told: Told | Exception) -> None:
+        """Take what became of records that were only to be predicted."""
+        answers = {} if isinstance(told, Exception) else dict(told.answers())
+        begin = 0
+        for one in asked:
+            self._asking -= len(one.bodies)
+            self._asking_bytes -= sum(map(len, one.bodies.values()))
+            if isinstance(told, Exception):
+                one.ticket.fail(told)
+                continue
+            for number, i in enumerate(one.bodies, begin):
+                self._put(one.ticket, i, answers[number])
+            begin += len(one.bodies)
 
     def _give(self, number: int, answer: dict[str, Any]) -> None:
         self.ids.keep(number, answer)
@@ -442,10 +476,3 @@ class ServedModel:
                 self.on_failed()
                 return
             self._call(self._synced)
-
-
-def _by_text(probabilities: dict[Any, float] | None) -> dict[str, float] | None:
-    """Return probabilities by names that JSON can have."""
-    if probabilities is None:
-        return None
-    return {str(label): share for label, share in probabilities.items()}

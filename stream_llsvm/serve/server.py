@@ -19,9 +19,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from stream_llsvm import limits
 from stream_llsvm.dashboard.guard import is_loopback
+from stream_llsvm.dashboard.rights import Rights
 from stream_llsvm.dashboard.server import ClosingServer, DashboardError, listening, name_of
 from stream_llsvm.serve.app import App
-from stream_llsvm.serve.rights import Rights
 from stream_llsvm.serve.served import ServedModel
 
 log = logging.getLogger("stream_llsvm")

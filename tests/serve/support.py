@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,9 +21,14 @@ import orjson
 from stream_llsvm import Engine, LLSVMClassifier
 from stream_llsvm.connectors.log.segments import LABEL, entries, segments
 from stream_llsvm.connectors.log.source import LogSource
-from stream_llsvm.engine import Waiting
+from stream_llsvm.connectors.log.writer import LogWriter
+from stream_llsvm.dashboard.run_page import RunPage
+from stream_llsvm.engine import Checkpoints, Waiting
 from stream_llsvm.learners.pipeline import payload_of
 from stream_llsvm.model.file import dumps
+from stream_llsvm.serve.bodies import Names
+from stream_llsvm.serve.served import ServedModel
+from stream_llsvm.serve.server import Server
 from tests.cli.support import ROOT, newest, started, wait_for
 from tools.kafka_broker import free_ports
 
@@ -114,6 +119,29 @@ class Served:
             self.kill()
 
 
+@contextmanager
+def serving(folder: Path, tokens: Mapping[str, str] | None = None, **more: Any) -> Iterator[Server]:
+    """Serve one model in this process, so that its log and its routes can be looked at."""
+    with ExitStack() as stack:
+        writer = LogWriter(folder / "log")
+        stack.callback(writer.close)
+        source = LogSource(folder / "log", label="y", key="id")
+        stack.callback(source.close)
+        engine = Engine(
+            source,
+            LLSVMClassifier(),
+            waiting=Waiting(),
+            checkpoints=Checkpoints(folder / "checkpoints"),
+            detector=None,
+        )
+        page = RunPage(engine, name="default")
+        model = ServedModel("default", writer, engine, page, Names("y", "id"), **more)
+        server = Server([model], port=0, tokens=tokens)
+        server.start()
+        stack.callback(server.stop)
+        yield server
+
+
 def record(i: int, label: bool = True) -> dict[str, Any]:
     """Return a record that is a function of its number."""
     chance = random.Random(i)
@@ -156,7 +184,7 @@ def in_log(folder: Path) -> tuple[dict[str, int], dict[str, int]]:
 
 
 @contextmanager
-def serving(
+def serving_command(
     folder: Path, stderr: Any, *flags: object, before: str = ""
 ) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Serve with this stderr, after some code of its own; asked at a port that was free."""

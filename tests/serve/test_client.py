@@ -80,6 +80,7 @@ def test_tokens_have_rights_and_tls_hides_them(
     tokens.write_text(
         '[shop]\ntoken = {env = "SHOP_TOKEN"}\nright = "predict"\n'
         '[teacher]\ntoken = "a-teacher-s-token"\nright = "learn"\n'
+        '[screen]\ntoken = "a-screen-s-token"\nright = "look"\n'
     )
     monkeypatch.setenv("SHOP_TOKEN", "a-shop-s-token")
     monkeypatch.setenv("STREAM_LLSVM_TOKEN", "all-may-be-done")
@@ -111,14 +112,18 @@ def test_tokens_have_rights_and_tls_hides_them(
         page = httpx.Client(base_url=served.address, verify=trusted)
         assert page.get("/").status_code == 401
         assert page.get("/healthz").status_code == 200
-        assert page.get("/?token=all-may-be-done").status_code == 303
+        opened = page.get("/?token=all-may-be-done")
+        assert opened.status_code == 303
+        assert "Secure" in opened.headers["set-cookie"], "it is sent over TLS alone"
         assert page.get("/").status_code == 200
-        for token in ("a-shop-s-token", "a-teacher-s-token"):
+        for token in ("a-shop-s-token", "a-teacher-s-token", "a-screen-s-token"):
             looking = httpx.Client(base_url=served.address, verify=trusted)
-            assert looking.get(f"/?token={token}").status_code == 303
-            assert looking.get("/").status_code == 200
+            looks = token == "a-screen-s-token"
+            assert looking.get(f"/?token={token}").status_code == (303 if looks else 403)
+            assert looking.get("/").status_code == (200 if looks else 401)
             for path in ("/api/checkpoint", "/api/promote", "/models/default/api/checkpoint"):
-                assert looking.post(path, json={"name": "mine"}).status_code in (401, 404), path
+                refused = looking.post(path, json={"name": "mine"})
+                assert refused.status_code == (403 if looks else 401), path
             looking.close()
         kept = page.post("/api/checkpoint", json={"name": "before"})
         assert kept.status_code == 200, kept.text

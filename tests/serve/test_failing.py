@@ -19,7 +19,7 @@ from typing import IO
 import pytest
 
 from tests.cli.support import ROOT, csv_file
-from tests.serve.support import COMMAND, record, records, serving
+from tests.serve.support import COMMAND, record, records, serving_command
 
 UNWRITABLE = [("full", "text"), ("full", "json"), ("closed", "text"), ("closed", "json")]
 LEARNER = """
@@ -76,7 +76,7 @@ def test_a_log_that_cannot_be_written_stops_no_server(
     odd = {"records": [record(0) | {"y": {}, "id": "odd"}, record(1)]}
     with (
         unwritable(stderr) as file,
-        serving(tmp_path, file, "--log-format", form) as (process, http),
+        serving_command(tmp_path, file, "--log-format", form) as (process, http),
     ):
         assert http.post("/v1/records", json=odd).json()["rejected"] == 1  # which is logged
         for i in range(3):
@@ -89,7 +89,7 @@ def test_a_log_that_cannot_be_written_stops_no_server(
 
 @pytest.mark.parametrize("broken", [LEARNER, DISK], ids=["learner", "disk"])
 def test_a_model_that_fails_ends_the_server_with_a_code(tmp_path: Path, broken: str) -> None:
-    with serving(tmp_path, subprocess.PIPE, before=broken) as (process, http):
+    with serving_command(tmp_path, subprocess.PIPE, before=broken) as (process, http):
         answer = http.post("/v1/records", json=records(0, 10))
         assert answer.status_code == 503
         assert "a broken" in answer.json()["error"]

@@ -20,7 +20,7 @@ from stream_llsvm.connectors.log.segments import RECORD
 from stream_llsvm.connectors.log.writer import LogWriter
 from tests.cli.support import wait_for
 from tests.disk import fill, small_disk
-from tests.serve.support import LINES, Served, record, records, serving
+from tests.serve.support import LINES, Served, record, records, serving_command
 
 LIMIT = "from stream_llsvm import limits; limits.{} = {}\n"
 CHUNKED = (
@@ -75,7 +75,7 @@ def test_requests_sent_ahead_are_bounded(served: Served) -> None:
 
 def test_who_does_not_read_is_hung_up_on(tmp_path: Path) -> None:
     before = LIMIT.format("UNREAD_SECONDS", 0.1)
-    with serving(tmp_path, subprocess.DEVNULL, before=before) as (process, http):
+    with serving_command(tmp_path, subprocess.DEVNULL, before=before) as (process, http):
         there = sockets(process.pid)
         with closing(socket.socket()) as one:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
@@ -86,7 +86,7 @@ def test_who_does_not_read_is_hung_up_on(tmp_path: Path) -> None:
 
 
 def test_a_flood_of_connections_costs_nobody_an_answer(tmp_path: Path) -> None:
-    with serving(tmp_path, subprocess.DEVNULL, before=LIMIT.format("CONNECTIONS", 20)) as (
+    with serving_command(tmp_path, subprocess.DEVNULL, before=LIMIT.format("CONNECTIONS", 20)) as (
         _,
         http,
     ):
@@ -101,7 +101,10 @@ def test_a_flood_of_connections_costs_nobody_an_answer(tmp_path: Path) -> None:
 
 
 def test_health_is_answered_while_all_connections_are_in_use(tmp_path: Path) -> None:
-    with serving(tmp_path, subprocess.DEVNULL, before=LIMIT.format("CONNECTIONS", 2)) as (_, http):
+    with serving_command(tmp_path, subprocess.DEVNULL, before=LIMIT.format("CONNECTIONS", 2)) as (
+        _,
+        http,
+    ):
         http.close()
         busy = [connected(http) for _ in range(2)]
         for one in busy:
@@ -120,7 +123,7 @@ def test_health_is_answered_while_all_connections_are_in_use(tmp_path: Path) -> 
 @pytest.mark.parametrize("begun", [b"", b"1\r\n{\r\n"], ids=["nothing", "half"])
 def test_a_body_that_does_not_come_is_408(tmp_path: Path, begun: bytes) -> None:
     with (
-        serving(tmp_path, subprocess.DEVNULL, before=LIMIT.format("BODY_SECONDS", 0.1)) as (
+        serving_command(tmp_path, subprocess.DEVNULL, before=LIMIT.format("BODY_SECONDS", 0.1)) as (
             _,
             http,
         ),
@@ -216,7 +219,7 @@ Ids.number = lambda self, key: 1 // 0 if key == "fault" else number(self, key)
 
 def test_a_request_that_failed_leaves_nothing_behind(tmp_path: Path) -> None:
     first = [record(0), record(1, label=False), record(2)]
-    with serving(tmp_path, subprocess.DEVNULL, before=FAULT) as (_, http):
+    with serving_command(tmp_path, subprocess.DEVNULL, before=FAULT) as (_, http):
         assert http.post("/v1/records", json={"records": [record(2)]}).json()["learned"] == 1
         failing = {"records": [*first, {"a": 1, "id": "fault"}]}
         assert http.post("/v1/records", json=failing).status_code == 500
@@ -294,7 +297,7 @@ def test_a_server_with_too_much_to_learn_is_not_ready(tmp_path: Path) -> None:
     go = tmp_path / "go"
     before = WAITING.format(str(go))
     flags = ("--waiting", 100)
-    with serving(tmp_path / "kept", subprocess.DEVNULL, *flags, before=before) as (_, http):
+    with serving_command(tmp_path / "kept", subprocess.DEVNULL, *flags, before=before) as (_, http):
 
         def missing() -> dict[str, str]:
             answer = http.get("/readyz")
@@ -311,7 +314,7 @@ def test_a_server_with_too_much_to_learn_is_not_ready(tmp_path: Path) -> None:
 
 def test_requests_are_told_that_the_server_ends(tmp_path: Path) -> None:
     before = "from stream_llsvm.serve import server; server._FAREWELL = 5.0\n"
-    with serving(tmp_path, subprocess.DEVNULL, before=before) as (process, http):
+    with serving_command(tmp_path, subprocess.DEVNULL, before=before) as (process, http):
         assert http.post("/v1/records", json=records(0, 1)).status_code == 200
         process.send_signal(signal.SIGTERM)
         wait_for(lambda: http.get("/readyz").status_code == 503)
