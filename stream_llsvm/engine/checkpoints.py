@@ -20,6 +20,7 @@ from stream_llsvm.model.file import ModelFileError, read, replace, write
 
 _NAME = re.compile(r"checkpoint-(\d{10})\.llsvm")
 _NAMED = "name-"  # files that say of which number is the checkpoint of a name
+MOST_NAMED = 100  # they are never removed, and whoever may ask for them could fill the disk
 
 
 def number_in(path: Path) -> int | None:
@@ -165,12 +166,18 @@ class Checkpoints:
 
     def name(self, number: int, name: str) -> None:
         """Give a checkpoint a name, and keep it for good; CheckpointError if that is taken."""
-        taken = self.names().get(name)
+        names = self.names()
+        taken = names.get(name)
         if taken == number:
             return
         if taken is not None:
             raise CheckpointError(
                 f"{self.folder} has a checkpoint called {name} already, number {taken}"
+            )
+        if len(names) >= MOST_NAMED:
+            raise CheckpointError(
+                f"{self.folder} has {MOST_NAMED} named checkpoints, which are kept for good: "
+                f"remove a file {_NAMED}NAME there, and its checkpoint goes as others do"
             )
         if not self.path(number).exists():
             raise CheckpointError(f"there is no checkpoint {number} in {self.folder}")

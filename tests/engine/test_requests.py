@@ -12,6 +12,7 @@ import pytest
 
 from stream_llsvm import Engine
 from stream_llsvm.connectors import ListSource
+from stream_llsvm.engine import checkpoints
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, read_checkpoint
 from stream_llsvm.engine.requests import FOLDER, RequestError, Requests, ask, leave
 from stream_llsvm.engine.watchers import Watcher
@@ -109,6 +110,20 @@ def test_a_named_checkpoint_stays(tmp_path: Path) -> None:
         again.number_of("x")
     with pytest.raises(CheckpointError, match="already, number"):
         again.name(number + 7, "before")
+
+
+def test_named_checkpoints_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "MOST_NAMED", 2)
+    engine = Engine(source(rows(100)), model(), checkpoints=Checkpoints(tmp_path))
+    for name in ("a", "b"):
+        engine.run(10)
+        engine.name_checkpoint(name)
+    engine.run(10)
+    with pytest.raises(CheckpointError, match="2 named checkpoints, which are kept for good"):
+        engine.name_checkpoint("c")
+    (tmp_path / "name-a").unlink()
+    engine.name_checkpoint("c")
+    assert set(Checkpoints(tmp_path).names()) == {"b", "c"}
 
 
 def test_the_name_is_given_to_a_checkpoint_that_is_still_being_written(tmp_path: Path) -> None:
