@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -137,19 +139,45 @@ def test_the_image_is_nobodys_and_ends_when_it_is_told(compose: dict[str, Any]) 
         assert service["tmpfs"] == ["/tmp"]
 
 
-def test_what_lives_is_healthy_and_what_does_not_is_not(tmp_path: Path) -> None:
-    """Ask a real server, in the way of the image, and then nobody."""
-    from tests.serve.support import Served
+HEALTH = ROOT / "deploy" / "container" / "health.py"
+FLAGS = ("--tls-cert", "--tls-key")
 
-    health = ROOT / "deploy" / "container" / "health.py"
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_what_lives_is_healthy_and_what_does_not_is_not(tmp_path: Path, tls: bool) -> None:
+    """Ask a real server, in the way of the image, and then nobody."""
+    from tests.serve.support import Served, certificate
 
     def asked(port: int) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-I", "-S", str(health), str(port)]
+        command = [sys.executable, "-I", "-S", str(HEALTH), str(port)]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    with Served(tmp_path, "--model", "llsvm") as served:
+    flags = [part for pair in zip(FLAGS, certificate(tmp_path), strict=True) for part in pair]
+    with Served(tmp_path / "kept", "--model", "llsvm", *(flags if tls else ())) as served:
         port = urlsplit(served.address).port or 0
+        assert served.address.startswith("https" if tls else "http:")
         assert asked(port).returncode == 0
         served.stop()
     gone = asked(port)
     assert (gone.returncode, f"port {port}: " in gone.stdout) == (1, True)
+
+
+def test_who_has_no_page_is_healthy_where_nobody_listens() -> None:
+    spec = importlib.util.spec_from_file_location("health", HEALTH)
+    assert spec is not None and spec.loader is not None
+    health = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(health)
+    commands = {
+        "stream-llsvm serve --folder /kept": True,
+        "/sbin/docker-init -- python stream-llsvm run p.toml --dashboard 0.0.0.0:8765": True,
+        "stream-llsvm run --dashboard=8765 --from a.csv": True,
+        "stream-llsvm evaluate a.csv --label y": False,
+        "stream-llsvm run p.toml": False,
+    }
+    assert {one: health.listens(one.split()) for one in commands} == commands
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # and answers nothing
+        port = taken.getsockname()[1]
+        health._TIMEOUT = 0.1
+        assert "TimeoutError" in health.what_is_wrong([port], False)
+    assert health.what_is_wrong([port], False) == ""
+    assert health.what_is_wrong([port], True) == f"port {port}: {health.NOBODY}"

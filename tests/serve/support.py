@@ -119,6 +119,18 @@ class Served:
             self.kill()
 
 
+def certificate(folder: Path) -> tuple[Path, Path]:
+    """Make a certificate of this machine's own, and its key."""
+    made, key = folder / "made.pem", folder / "key.pem"
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
+    subprocess.run(
+        [*command.split(), "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+         "-keyout", str(key), "-out", str(made)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return made, key
+
+
 @contextmanager
 def serving(folder: Path, tokens: Mapping[str, str] | None = None, **more: Any) -> Iterator[Server]:
     """Serve one model in this process, so that its log and its routes can be looked at."""

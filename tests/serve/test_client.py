@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import islice
 from pathlib import Path
 
@@ -13,23 +14,9 @@ import pytest
 
 from stream_llsvm.client import Client, ServerError
 from tests.cli.support import wait_for
-from tests.serve.support import Served, record
+from tests.serve.support import Served, certificate, record
 
 FLAGS = ("--label", "y", "--model", "llsvm")
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Make a certificate of this machine's own."""
-    folder = tmp_path_factory.mktemp("tls")
-    made, key = folder / "made.pem", folder / "key.pem"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2"
-    subprocess.run(
-        [*command.split(), "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
-         "-keyout", str(key), "-out", str(made)],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return made, key
 
 
 def explained(client: Client) -> str | None:
@@ -73,9 +60,9 @@ def test_large_inputs_are_sent_in_batches_and_once(tmp_path: Path) -> None:
 
 
 def test_tokens_have_rights_and_tls_hides_them(
-    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, key = certificate
+    made, key = certificate(tmp_path)
     tokens = tmp_path / "tokens.toml"
     tokens.write_text(
         '[shop]\ntoken = {env = "SHOP_TOKEN"}\nright = "predict"\n'
@@ -130,3 +117,35 @@ def test_tokens_have_rights_and_tls_hides_them(
         page.close()
         served.stop()
         assert not any("token" in line for line in served.said)
+
+
+def test_a_redirect_is_not_followed_with_the_token() -> None:
+    asked = list[str]()
+
+    class Redirects(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(f"{self.path} {self.headers['Authorization']}")
+            self.send_response(307)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Redirects)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        address = f"http://127.0.0.1:{server.server_port}"
+        with (
+            Client(address, token="a-secret-token", retries=0) as client,
+            pytest.raises(ServerError, match="redirects to /elsewhere: if that is right") as caught,
+        ):
+            client.predict({"a": 1.0})
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert caught.value.status == 307
+    assert asked == ["/v1/records Bearer a-secret-token"]
