@@ -120,7 +120,7 @@ class Client:
                 if got.status < 300 or got.status == 422:  # of which each record says its own
                     return json.loads(content)
                 wait = max(wait, float(got.headers.get("Retry-After", 0)))
-                why = ServerError(got.status, _why(content))
+                why = ServerError(got.status, _why(content, got.headers.get("Location")))
                 if not again or attempt == self._retries:
                     raise why
             except (OSError, http.client.HTTPException):
@@ -140,8 +140,10 @@ class Client:
         return self._connection
 
 
-def _why(content: bytes) -> str:
+def _why(content: bytes, elsewhere: str | None) -> str:
     """Return what the server says is wrong."""
+    if elsewhere is not None:  # where the token, and the records, are not for
+        return f"the server redirects to {elsewhere}: if that is right, give that address"
     try:
         return str(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):
