@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.cli.support import wait_for
-from tests.serve.support import Served, record, records
+from tests.serve.support import Served, record, records, serving
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +144,17 @@ def test_the_description_is_true(served: Served) -> None:
             assert other.status_code == 405 or path in ("/healthz", "/readyz")
             asked += 1
     assert asked == 18
+
+
+def test_inputs_are_told_by_the_types_they_come_in(tmp_path: Path) -> None:
+    some = {"a": 1.5, "city": "Oslo", "at": "2026-11-20T10:00:00", "said": "go home at once"}
+    with serving(tmp_path) as server:
+        address = server.address.rstrip("/")
+        records = {"records": [some | {"y": "up"}, some | {"a": None}]}
+        httpx.post(f"{address}/v1/records", json=records, timeout=400).raise_for_status()
+        told = httpx.get(f"{address}/v2/models/default").json()["inputs"]
+        kinds = {one["name"]: one["datatype"] for one in told}
+        assert kinds == {"a": "FP64", "city": "BYTES", "at": "BYTES", "said": "BYTES"}
+        inputs = [tensor(name, [some[name]], kind) for name, kind in kinds.items()]
+        infer = f"{address}/v2/models/default/infer"
+        assert httpx.post(infer, json={"inputs": inputs}, timeout=400).status_code == 200
