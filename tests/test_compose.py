@@ -165,7 +165,7 @@ def test_what_lives_is_healthy_and_what_does_not_is_not(tmp_path: Path, tls: boo
 def test_who_has_no_page_is_healthy_where_nobody_listens() -> None:
     spec = importlib.util.spec_from_file_location("health", HEALTH)
     assert spec is not None and spec.loader is not None
-    health = importlib.util.module_from_spec(spec)
+    health: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(health)
     commands = {
         "stream-llsvm serve --folder /kept": True,

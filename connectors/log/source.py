@@ -70,6 +70,7 @@ class LogSource:
         self.folder = Path(folder)
         self.name = f"{self.folder}"
         self._fields, self._codec = fields, JsonCodec(**fields)
+        self._codecs = [self._codec]
         named = {name: fields[name] for name in ("label", "key") if name in fields}
         self._labels = JsonCodec(features=(), **named)
         self._follow = follow
@@ -93,13 +94,15 @@ class LogSource:
 
     def keep_text(self) -> None:
         """Leave values as they are from now on: see `Verbatim`."""
-        self._codec.keep_text()
+        for one in self._codecs:
+            one.keep_text()
 
     def codec(self) -> JsonCodec:
         """Return another one that reads records as this does, for another thread."""
         made = JsonCodec(**self._fields)
         if not self._codec.numeric:
             made.keep_text()
+        self._codecs.append(made)
         return made
 
     def sync(self) -> None:

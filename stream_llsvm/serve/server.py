@@ -45,7 +45,7 @@ class Server:
     host, port
         Where it listens; port 0 takes any that is free.
     tokens
-        What each token may: ``predict``, ``learn`` (which brings predict) or ``admin`` (all).
+        What each token may: ``predict``, ``learn`` (which brings predict), ``look`` or ``admin``.
         Without any only this machine can ask.
     certificate, key
         Files, for TLS; both or none.

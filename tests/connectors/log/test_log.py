@@ -352,3 +352,14 @@ def test_a_source_that_nobody_closes_keeps_no_file_open(tmp_path: Path) -> None:
     links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
     opened = [os.readlink(one) for one in links if os.path.islink(one)]
     assert not [one for one in opened if one.startswith(str(tmp_path))]
+
+
+def test_another_codec_reads_as_the_source_does(tmp_path: Path) -> None:
+    source = LogSource(tmp_path, key="id", ignore=["b"])
+    codec = source.codec()
+    raws = [b'{"a": "1", "b": 2, "id": "x"}']
+    assert codec.decode(raws, list("x"), {}).record(0) == {"a": 1.0}
+    source.keep_text()
+    for one in (codec, source.codec()):
+        assert one.decode(raws, list("x"), {}).record(0) == {"a": "1"}
+    source.close()
