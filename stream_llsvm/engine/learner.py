@@ -314,8 +314,8 @@ class Learner:
         if own is None or self._keeps:
             proba: dict[Any, float] = self.model.predict_proba_one(x)
             return proba
-        kept: dict[Any, float] = own._proba_one(x, keep=False)
-        return kept
+        unkept: dict[Any, float] = own._unkept_proba_one(x)
+        return unkept
 
     def _numbers_one_by_one(self, weighed: Weighed, n: int) -> Answers:
         told: list[float | None] = [None] * n

@@ -125,11 +125,14 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
-        return self._proba_one(x)
+        if self._asked(x) is None:
+            return {}
+        assert self._state is not None
+        return dict(zip(self._labels.labels, self._state.one_proba[0].tolist(), strict=True))
 
-    def _proba_one(self, x: Record, *, keep: bool = True) -> dict[Any, float]:
-        """Return each label's probability; unless it is to be kept, no label can come for it."""
-        if self._asked(x, keep=keep) is None:
+    def _unkept_proba_one(self, x: Record) -> dict[Any, float]:
+        """Return the same, and keep nothing of it: no label will come."""
+        if self._asked(x, keep=False) is None:
             return {}
         assert self._state is not None
         return dict(zip(self._labels.labels, self._state.one_proba[0].tolist(), strict=True))

@@ -198,11 +198,12 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
             Ignored; river's interface asks for it.
 
         """
-        return self._proba_one(x)
+        answer = self._answer_one(x)
+        return {} if answer is None else dict(zip(self.classes, answer[0].tolist(), strict=True))
 
-    def _proba_one(self, x: Record, *, keep: bool = True) -> dict[Any, float]:
-        """Return each label's probability; unless it is to be kept, no label can come for it."""
-        answer = self._answer_one(x, keep=keep)
+    def _unkept_proba_one(self, x: Record) -> dict[Any, float]:
+        """Return the same, and keep nothing of it: no label will come."""
+        answer = self._answer_one(x, keep=False)
         return {} if answer is None else dict(zip(self.classes, answer[0].tolist(), strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
