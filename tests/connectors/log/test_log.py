@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from stream_llsvm.connectors.base import Batch, SourceError
+from stream_llsvm.connectors.columns import Places
 from stream_llsvm.connectors.log.segments import LABEL, MAGIC, RECORD, segments
 from stream_llsvm.connectors.log.source import LogSource
 from stream_llsvm.connectors.log.writer import LogError, LogWriter
@@ -357,9 +358,9 @@ def test_a_source_that_nobody_closes_keeps_no_file_open(tmp_path: Path) -> None:
 def test_another_codec_reads_as_the_source_does(tmp_path: Path) -> None:
     source = LogSource(tmp_path, key="id", ignore=["b"])
     codec = source.codec()
-    raws = [b'{"a": "1", "b": 2, "id": "x"}']
-    assert codec.decode(raws, list("x"), {}).record(0) == {"a": 1.0}
+    raws, places = [b'{"a": "1", "b": 2, "id": "x"}'], Places("log", None, [0])
+    assert codec.decode(raws, places, {}).record(0) == {"a": 1.0}
     source.keep_text()
     for one in (codec, source.codec()):
-        assert one.decode(raws, list("x"), {}).record(0) == {"a": "1"}
+        assert one.decode(raws, places, {}).record(0) == {"a": "1"}
     source.close()
