@@ -120,16 +120,17 @@ class ShardKeeper:
         keys: list[Any] = rows.keys
         write(
             Path(shard.folder) / name,
-            rows_payload(name, Rows(keys, rows.matrix, rows.facts), order),
+            rows_payload(name, Rows(keys, *rows[2:]), order),
         )
         n = len(bank.keys)
         kept: list[Any] = bank.keys
         self._known = (
             (epoch + 1, shard.rank, shard.of),
-            Rows(kept, bank.matrix[:n], bank.facts[:n]),
+            Rows(kept, bank.matrix[:n], bank.facts[:n], bank.clocks[:n]),
             order,
         )
-        size = ShardSize(n, bank.matrix[:n].nbytes + bank.facts[:n].nbytes)
+        arrays = bank.matrix, bank.facts, bank.clocks
+        size = ShardSize(n, sum(array[:n].nbytes for array in arrays))
         return Written(name, len(keys), size)
 
 
@@ -156,9 +157,9 @@ def first_file(model: KeyedClassifier, folder: Path, epoch: int) -> Files:
         return Files()
     keys: list[Any] = [rows.keys[i] for i in known]
     name = f"shard-0of1-{epoch:010}.delta"
-    some = Rows(keys, rows.matrix[known], rows.facts[known])
+    some = Rows(keys, rows.matrix[known], rows.facts[known], rows.clocks[known])
     write(folder / name, rows_payload(name, some, order_of(model)))
-    bank.hold([], bank.matrix[:0], bank.facts[:0])
+    bank.hold([], bank.matrix[:0], bank.facts[:0], bank.clocks[:0])
     return Files((name,), len(keys), len(keys))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stream_llsvm.engine.validation import part, require
+from stream_llsvm.kernels.surprise import CLOCKS
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.learners.pipeline import payload_of
@@ -34,6 +35,7 @@ class Rows(NamedTuple):
     keys: list[Key]
     matrix: NDArray[np.float32]
     facts: NDArray[np.int64]
+    clocks: NDArray[np.float32]
 
 
 def order_of(model: KeyedClassifier) -> Order:
@@ -54,6 +56,7 @@ def rows_payload(name: str, rows: Rows, order: Order) -> dict[str, Any]:
             "keys": packed_keys(rows.keys),
             "matrix": rows.matrix,
             "facts": rows.facts,
+            "clocks": rows.clocks,
         },
     }
 
@@ -79,10 +82,11 @@ def read_rows(
     width = len(order.features) + 1
     matrix = np.zeros((len(places), machines_of(order), 2, width), dtype=np.float32)
     facts = np.zeros(len(places), dtype=np.int64)
+    clocks = np.zeros((len(places), CLOCKS), dtype=np.float32)
     for one in parts:
         at = np.fromiter(map(places.__getitem__, one.keys), np.int64, len(one.keys))
-        matrix[at], facts[at] = one.matrix, one.facts
-    return Rows(list(places), matrix, facts)
+        matrix[at], facts[at], clocks[at] = one.matrix, one.facts, one.clocks
+    return Rows(list(places), matrix, facts, clocks)
 
 
 def _read(path: Path, name: str, wanted: Callable[[Key], bool], order: Order) -> Rows:
@@ -94,14 +98,15 @@ def _read(path: Path, name: str, wanted: Callable[[Key], bool], order: Order) ->
     try:
         own = Order(tuple(found["features"]), tuple(found["labels"]))
         n, shape = len(rows["places"]), (machines_of(own), 2, len(own.features) + 1)
-        keys, matrix, facts = merged_rows([rows], n, shape)
+        keys, matrix, facts, clocks = merged_rows([rows], n, shape)
         require(None not in keys and set(own.labels) <= set(order.labels), f"file {name}")
         mine = [i for i, key in enumerate(keys) if key is not None and wanted(key)]
         matrix = reordered(matrix[mine], own, order)
     except (ValueError, LookupError, TypeError, AttributeError):
         require(False, f"file {name}")
         raise
-    return Rows([key for i in mine if (key := keys[i]) is not None], matrix, facts[mine])
+    own_keys = [key for i in mine if (key := keys[i]) is not None]
+    return Rows(own_keys, matrix, facts[mine], clocks[mine])
 
 
 def is_sharded(payload: Mapping[str, Any]) -> bool:

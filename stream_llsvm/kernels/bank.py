@@ -3,8 +3,11 @@
     s_c  = T0(age) log p_c + T1(age) c_c       p: the global model's; the answer is softmax(s)
     c_c  = b_c + w_c . z                       of the record's key; one c for two classes
     g    = truth - softmax(log p + c)          what is left to explain
-    w   += g z / (1 / PRIOR + h)               h += q (1 - q) z^2, a diagonal posterior
+    w   += g z / (1 / PRIOR + h)               h = keep h + q (1 - q) z^2, a diagonal posterior
     T   += RATE g' f / sqrt(FIRST_EFFORT + faded sum of (g' f)^2)   g' = truth - softmax(s)
+
+``keep`` is 1, and less while the key surprises its own machine (``surprise.py``): so a key that
+changes is learned anew, however long it was the same.
 
 The prior of every weight is N(0, PRIOR): a key that is new is the global model, and one with few
 records moves little. How far a key of that age is to be believed, T1, and how far the global model
@@ -22,6 +25,7 @@ from stream_llsvm.kernels.fetch import AHEAD, fetch_row
 from stream_llsvm.kernels.linear import place_of_greatest
 from stream_llsvm.kernels.mixer import softmax
 from stream_llsvm.kernels.scaling import is_due, observe, scaled
+from stream_llsvm.kernels.surprise import FLOOR, kept_by_chance
 
 #: Rows of ``trust``: in the global model and in the key, and the squared gradients of both.
 IN_MODEL, IN_KEY, MODEL_EFFORT, KEY_EFFORT = range(4)
@@ -40,8 +44,6 @@ LEAST_TRUST, MOST_TRUST = 0.1, 10.0
 #: A key is believed by half at first: of twelve streams none then lost more than 0.07 points in its
 #: first 3,000 records (0.97 if it is believed wholly), and in the end all are as good or better.
 FIRST_TRUST_IN_KEY = 0.5
-#: A probability counts as no less than this.
-FLOOR = 1e-4
 #: Of a key's ``facts`` the lower bits say how many records it has had, at most so many; the upper
 #: ones when it was last used: how many records all keys had learned by then.
 COUNT_BITS = 16
@@ -98,7 +100,14 @@ def correct(row: Array, width: int, z: Array, which: Array, own: Array) -> None:
 
 @kernel
 def learn_key(
-    row: Array, width: int, z: Array, which: Array, chance: Array, label: int, importance: Real
+    row: Array,
+    width: int,
+    z: Array,
+    which: Array,
+    chance: Array,
+    label: int,
+    importance: Real,
+    keep: Real,
 ) -> None:
     """One step of each of a key's machines; ``chance`` are the probabilities."""
     columns = row.size // (2 * width)
@@ -108,6 +117,9 @@ def learn_key(
         curvature = importance * max(q * (1 - q), LEAST_CURVATURE)
         w = row[2 * c * width : (2 * c + 1) * width]
         h = row[(2 * c + 1) * width : (2 * c + 2) * width]
+        if keep < 1:
+            for i in range(width):
+                h[i] *= keep
         h[0] += curvature
         w[0] += g / (1 / BIAS_PRIOR + h[0])
         for t in range(z.size):
@@ -147,6 +159,7 @@ def learn_trust_in_key(
 def run_bank(
     keys: Array,
     facts: Array,
+    clocks: Array,
     trust: Array,
     tallies: Array,
     statistics: Array,
@@ -171,6 +184,8 @@ def run_bank(
         each has learned.
     facts
         (slots,): how many records a key has had, and when it was last used.
+    clocks
+        (slots, CLOCKS): how far each key surprises its own machine.
     trust, tallies
         (TRUST_ROWS, AGES) and (TALLIES, AGES).
     statistics
@@ -205,6 +220,7 @@ def run_bank(
         if q + AHEAD < n and slots[q + AHEAD] >= 0:
             fetch_row(keys, slots[q + AHEAD])
             fetch_row(facts, slots[q + AHEAD])
+            fetch_row(clocks, slots[q + AHEAD])
         begin, end = (starts[q], starts[q + 1]) if sparse else (q * d, (q + 1) * d)
         x, at = values[begin:end], columns[begin:end] if sparse else columns
         p, label, slot = proba[q], labels[q], slots[q]
@@ -225,9 +241,11 @@ def run_bank(
             if slot >= 0 and not surprised and classes > 1:
                 learn_trust_in_key(trust, age, told, own, p, label, importance[q])
                 for c in range(classes):
-                    own[c] += told[c]
+                    told[c] += own[c]
+                    own[c] = told[c]
                 softmax(own)
-                learn_key(keys[slot], width, z, named, own, label, importance[q])
+                keep = kept_by_chance(clocks[slot], told, own, label, importance[q])
+                learn_key(keys[slot], width, z, named, own, label, importance[q], keep)
             taught += 1
             tallies[ANSWERS, age] += 1
             tallies[RIGHT, age] += 1 if best == label and not surprised else 0

@@ -39,8 +39,10 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
     One model learns all records. For each key a small linear machine learns what the model gets
     wrong about that key, as a Bayesian would: a key that is new is the global model, and one that
     comes often departs from it as far as its records say. How far keys are to be believed that have
-    had so many records, all keys learn together. A key takes ``8 (features + 1) + 8`` bytes beside
-    the key itself (as often for each class, if there are more than two). docs/scale.md has figures.
+    had so many records, all keys learn together. A key that surprises its own machine forgets until
+    it does no more: what changes is learned anew, however long it was the same. A key takes
+    ``8 (features + 1) + 24`` bytes beside the key itself (the first part for each class, if there
+    are more than two). docs/scale.md has figures.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
 
         """
         known = self._bank.known(checked_key(key))
-        return 0 if known is None else known[0] & MOST_COUNTED
+        return 0 if known is None else known.facts & MOST_COUNTED
 
     def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
         """Learn from one record.

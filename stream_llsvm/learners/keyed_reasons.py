@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stream_llsvm.kernels.bank import FLOOR
+from stream_llsvm.kernels.surprise import FLOOR
 from stream_llsvm.learners.base import LocalClassifier, Record
 from stream_llsvm.model.bank import Bank
 from stream_llsvm.model.explain import Explanation

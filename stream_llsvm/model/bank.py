@@ -27,6 +27,7 @@ from stream_llsvm.kernels.bank import (
     run_bank,
 )
 from stream_llsvm.kernels.scaling import NEVER_NEGATIVE, STATISTICS, scale_rows
+from stream_llsvm.kernels.surprise import CLOCKS
 from stream_llsvm.model.key_rows import (
     KeyRows,
     fitted,
@@ -97,6 +98,8 @@ class Bank:
         (places, machines, 2, features + 1): weights, the bias first, and how much each has learned.
     facts
         (places,): see ``kernels/bank.py``; 0 where no key is.
+    clocks
+        (places, CLOCKS): how far each key surprises, see ``kernels/surprise.py``.
     places
         Where each key is.
     keys
@@ -110,6 +113,7 @@ class Bank:
         self.max_keys, self.most_features, self.spill = max_keys, most_features, spill
         self.matrix = np.zeros((0, 1, 2, 1), dtype=np.float32)
         self.facts = np.zeros(0, dtype=np.int64)
+        self.clocks = np.zeros((0, CLOCKS), dtype=np.float32)
         self.trust = np.zeros((TRUST_ROWS, AGES))
         self.trust[IN_MODEL], self.trust[IN_KEY] = 1, FIRST_TRUST_IN_KEY
         self.tallies = np.zeros((TALLIES, AGES), dtype=np.int64)
@@ -209,9 +213,9 @@ class Bank:
                 places[i] = place
         if len(self.keys) > len(self.facts):
             self._make_room(len(self.keys))
-        for place, (facts, own) in back:
-            self.matrix[place] = fitted(own[None], self.matrix.shape[1:])[0]
-            self.facts[place] = facts
+        for place, found in back:
+            self.matrix[place] = fitted(found.row[None], self.matrix.shape[1:])[0]
+            self.facts[place], self.clocks[place] = found.facts, found.clocks
         self.spilled -= len(back)
         return done
 
@@ -224,15 +228,15 @@ class Bank:
         return self.spill.reading()
 
     def known(self, key: Key) -> Known | None:
-        """Return a key's facts and its row, wherever it is; None if it is not known."""
+        """Return what is known of a key, wherever it is; None if nothing is."""
         place = self.places.get(key, -1)
         if place >= 0:
-            return int(self.facts[place]), self.matrix[place]
+            return Known(int(self.facts[place]), self.matrix[place], self.clocks[place])
         with self._spilled_rows() as spilled:
             found = spilled(key)
         if found is None:
             return None
-        return found[0], fitted(found[1][None], self.matrix.shape[1:])[0]
+        return found._replace(row=fitted(found.row[None], self.matrix.shape[1:])[0])
 
     def _make_room(self, keys: int) -> None:
         room = max(_FIRST_ROOM, keys, len(self.facts) * 3 // 2)
@@ -242,7 +246,9 @@ class Bank:
         matrix[: len(self.matrix)] = self.matrix
         facts = np.zeros(room, dtype=np.int64)
         facts[: len(self.facts)] = self.facts
-        self.matrix, self.facts = matrix, facts
+        clocks = np.zeros((room, CLOCKS), dtype=np.float32)
+        clocks[: len(self.clocks)] = self.clocks
+        self.matrix, self.facts, self.clocks = matrix, facts, clocks
 
     def _forget(self) -> None:
         """Forget the keys that were used longest ago, or spill them."""
@@ -252,9 +258,9 @@ class Bank:
         if self.spill is None:
             self.forgotten += goes
         else:
-            self.spill.put(keys, self.matrix[oldest], self.facts[oldest])
+            self.spill.put(keys, self.matrix[oldest], self.facts[oldest], self.clocks[oldest])
             self.spilled += goes
-        self.matrix[oldest], self.facts[oldest] = 0, 0
+        self.matrix[oldest], self.facts[oldest], self.clocks[oldest] = 0, 0, 0
         for key in keys:
             self.keys[self.places.pop(key)] = None
         self._free = oldest[::-1].tolist()
@@ -264,6 +270,7 @@ class Bank:
         run_bank(
             self.matrix.reshape(len(self.matrix), prod(self.matrix.shape[1:])),
             self.facts,
+            self.clocks,
             self.trust,
             self.tallies,
             self.statistics,
@@ -289,14 +296,14 @@ class Bank:
         """
         z = self._scaled(row, standardize=standardize)
         known = self.known(key)
-        records = 0 if known is None else known[0] & MOST_COUNTED
+        records = 0 if known is None else known.facts & MOST_COUNTED
         age = min(records.bit_length(), AGES - 1)
         in_model, in_key = self.trust[[IN_MODEL, IN_KEY], age].tolist()
         weights = np.zeros((len(told), len(z) + 1))
         if known is not None and self.matrix.shape[1] == 1 and len(told) == 2:
-            weights[1] = known[1][0, 0]
+            weights[1] = known.row[0, 0]
         elif known is not None and len(told) > 2:
-            weights[:] = known[1][:, 0]
+            weights[:] = known.row[:, 0]
         own = in_key * (weights - weights.mean(axis=0))
         model, there = in_model * (told - told.mean()), np.flatnonzero(z).tolist()
         return [
@@ -320,10 +327,14 @@ class Bank:
         return scaled
 
     def hold(
-        self, keys: Sequence[Key], matrix: NDArray[np.float32], facts: NDArray[np.int64]
+        self,
+        keys: Sequence[Key],
+        matrix: NDArray[np.float32],
+        facts: NDArray[np.int64],
+        clocks: NDArray[np.float32],
     ) -> None:
         """Know these keys, and what is known of them, instead of those that were known."""
-        self.keys, self.matrix, self.facts = list(keys), matrix, facts
+        self.keys, self.matrix, self.facts, self.clocks = list(keys), matrix, facts, clocks
         self.places = {key: place for place, key in enumerate(keys)}
         self._free = []
 
@@ -352,7 +363,7 @@ class Bank:
         else:
             places = np.flatnonzero((facts >> COUNT_BITS >= since) | (facts == 0))
         keys = [self.keys[place] for place in places.tolist()]
-        return KeyRows(places, keys, self.matrix[places], facts[places])
+        return KeyRows(places, keys, self.matrix[places], facts[places], self.clocks[places])
 
     def payload(self) -> dict[str, Any]:
         """Return what a file holds, all of it; nothing in it changes any more."""
@@ -390,11 +401,11 @@ class Bank:
         require(bool((tallies[[RIGHT, MODEL_RIGHT]] <= tallies[ANSWERS]).all()))
         require(bool((statistics[:, NEVER_NEGATIVE] >= 0).all()))
         machines = classes if classes > 2 else 1
-        keys, matrix, facts = merged_rows(parts, n, (machines, 2, width + 1))
+        keys, matrix, facts, clocks = merged_rows(parts, n, (machines, 2, width + 1))
         require(bool((facts >> COUNT_BITS <= tallies[ANSWERS].sum()).all()))
         places = {key: place for place, key in enumerate(keys) if key is not None}
         require(len(places) == np.count_nonzero(facts))
-        self.matrix, self.facts, self.trust = matrix, facts, trust
+        self.matrix, self.facts, self.clocks, self.trust = matrix, facts, clocks, trust
         self.tallies, self.statistics, self.classes = tallies, statistics, classes
         self.places, self.keys, self.forgotten = places, keys, forgotten
         self._free = np.flatnonzero(facts == 0)[::-1].tolist()
@@ -406,9 +417,9 @@ class Bank:
         if self.spill is None:
             return
         for part in parts:
-            keys, matrix, facts = sound_rows(part, self.matrix.shape[1:])
+            keys, matrix, facts, clocks = sound_rows(part, self.matrix.shape[1:])
             require(bool((facts >> COUNT_BITS <= self.taught).all()))
-            self.spill.put(keys, matrix, facts)
+            self.spill.put(keys, matrix, facts, clocks)
         self.spilled = n
         self._drop_returned(self.spill)
         require(len(self.spill) == n)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.surprise import CLOCKS, FAST_VARIANCE
 from stream_llsvm.records.keys import Key, packed_keys, unpacked_keys
 
 
@@ -16,7 +17,8 @@ class KeyRows(NamedTuple):
 
     Examples
     --------
-    >>> one = KeyRows(np.array([0]), ["ann"], np.zeros((1, 1, 2, 3), "f4"), np.array([5]))
+    >>> clocks = np.zeros((1, CLOCKS), "f4")
+    >>> one = KeyRows(np.array([0]), ["ann"], np.zeros((1, 1, 2, 3), "f4"), np.array([5]), clocks)
     >>> gone = one._replace(keys=[None], facts=np.array([0]))
     >>> merged_rows([one.payload()], 1, (1, 2, 3))[0]
     ['ann']
@@ -29,6 +31,7 @@ class KeyRows(NamedTuple):
     keys: list[Key | None]
     matrix: NDArray[np.float32]
     facts: NDArray[np.int64]
+    clocks: NDArray[np.float32]
 
     def payload(self) -> dict[str, Any]:
         """Return them as plain values for a file."""
@@ -37,13 +40,14 @@ class KeyRows(NamedTuple):
 
 def merged_rows(
     parts: Sequence[dict[str, Any]], n: int, shape: tuple[int, ...]
-) -> tuple[list[Key | None], NDArray[np.float32], NDArray[np.int64]]:
-    """Return the keys, the matrix and the facts of so many places; later parts count.
+) -> tuple[list[Key | None], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    """Return the keys, the matrix, the facts and the clocks of so many places; later parts count.
 
     Raises ValueError if they cannot be those of a bank (they may come from a file).
     """
     keys: list[Key | None] = [None] * n
     matrix, facts = np.zeros((n, *shape), dtype=np.float32), np.zeros(n, dtype=np.int64)
+    clocks = np.zeros((n, CLOCKS), dtype=np.float32)
     for part in parts:
         own = unpacked_keys(part["keys"])
         places = sound_array(part, "places", np.int64, (len(own),))
@@ -52,21 +56,30 @@ def merged_rows(
         require(bool((places >= 0).all() and (places < n).all() and (np.diff(places) > 0).all()))
         require(bool((rows[:, :, 1] >= 0).all() and (said >= 0).all()))
         require([key is not None for key in own] == (said > 0).tolist())
-        matrix[places], facts[places] = rows, said
+        matrix[places], facts[places], clocks[places] = rows, said, _clocks(part, len(own))
         for place, key in zip(places.tolist(), own, strict=True):
             keys[place] = key
-    return keys, matrix, facts
+    return keys, matrix, facts, clocks
 
 
 def sound_rows(
     part: dict[str, Any], shape: tuple[int, ...]
-) -> tuple[list[Key], NDArray[np.float32], NDArray[np.int64]]:
-    """Return the keys, the matrix and the facts of rows that have no place; raises ValueError."""
+) -> tuple[list[Key], NDArray[np.float32], NDArray[np.int64], NDArray[np.float32]]:
+    """Return the keys, matrix, facts and clocks of rows that have no place; raises ValueError."""
     keys = [key for key in unpacked_keys(part["keys"]) if key is not None]
     matrix = sound_array(part, "matrix", np.float32, (len(keys), *shape))
     facts = sound_array(part, "facts", np.int64, (len(keys),))
     require(bool((matrix[:, :, 1] >= 0).all() and (facts > 0).all()))
-    return keys, matrix, facts
+    return keys, matrix, facts, _clocks(part, len(keys))
+
+
+def _clocks(part: dict[str, Any], n: int) -> NDArray[np.float32]:
+    """Return the clocks of so many keys; in files of 0.2 there are none, and they begin at 0."""
+    if "clocks" not in part:
+        return np.zeros((n, CLOCKS), dtype=np.float32)
+    clocks = sound_array(part, "clocks", np.float32, (n, CLOCKS))
+    require(bool((clocks[:, FAST_VARIANCE:] >= 0).all()))
+    return clocks
 
 
 def fitted(old: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.kernels.surprise import CLOCKS
 from stream_llsvm.model.key_rows import fitted
 from stream_llsvm.records.keys import Key, key_bytes, key_of, packed_keys
 
-#: Facts, machines, and how long the key is if it stands before the row, else 0.
-_HEAD = struct.Struct("<qIH")
+#: Facts, clocks, machines, and how long the key is if it stands before the row, else 0.
+_HEAD = struct.Struct(f"<q{4 * CLOCKS}sIH")
 #: LMDB takes no longer keys: of a longer one the database's is a hash, and the key is in the value.
 _MOST_BYTES = 511
 #: How large the database may grow: the file takes no more than what is in it.
@@ -39,9 +40,15 @@ ROWS_A_PART = 65_536
 #: written again.
 _MOST_CHANGED = 1_000_000
 
-#: What is known of a key: its facts, and its row of the matrix.
-Known = tuple[int, NDArray[np.float32]]
 Shape = tuple[int, ...]
+
+
+class Known(NamedTuple):
+    """What is known of a key: its facts, its row of the matrix, and its clocks."""
+
+    facts: int
+    row: NDArray[np.float32]
+    clocks: NDArray[np.float32]
 
 
 class SpillError(OSError):
@@ -76,7 +83,8 @@ class Spill:
     Examples
     --------
     >>> spill = Spill(tempfile.mkdtemp())
-    >>> spill.put(["ann"], np.ones((1, 1, 2, 3), dtype="f4"), np.array([5]))
+    >>> clocks = np.zeros((1, CLOCKS), dtype="f4")
+    >>> spill.put(["ann"], np.ones((1, 1, 2, 3), dtype="f4"), np.array([5]), clocks)
     >>> with spill.reading() as known:
     ...     known("ann")[0], known("bob")
     (5, None)
@@ -131,12 +139,19 @@ class Spill:
         with self._database.begin() as moment:
             return _copied, (os.fspath(self.folder), list(moment.cursor()))
 
-    def put(self, keys: Sequence[Key], matrix: NDArray[np.float32], facts: NDArray[Any]) -> None:
+    def put(
+        self,
+        keys: Sequence[Key],
+        matrix: NDArray[np.float32],
+        facts: NDArray[np.int64],
+        clocks: NDArray[np.float32],
+    ) -> None:
         """Keep what is known of keys; raises SpillError, and keeps nothing, if there is no room."""
         machines, pairs = matrix.shape[1], []
-        for key, row, fact in zip(keys, matrix, facts.tolist(), strict=True):
+        for key, row, fact, own in zip(keys, matrix, facts.tolist(), clocks, strict=True):
             name, text = _named(key)
-            pairs.append((name, _HEAD.pack(fact, machines, len(text)) + text + row.tobytes()))
+            head = _HEAD.pack(fact, own.tobytes(), machines, len(text))
+            pairs.append((name, head + text + row.tobytes()))
         self._put(pairs)
         for name, _ in pairs:
             self._changed[name] = self._mark
@@ -172,12 +187,12 @@ class Spill:
                 value = moment.get(name)
                 if value is None:
                     return None
-                facts, machines, size = _HEAD.unpack_from(value)
+                facts, clocks, machines, size = _HEAD.unpack_from(value)
                 begin = _HEAD.size + size
                 if value[_HEAD.size : begin] != text:
                     return None
                 row = np.frombuffer(value, dtype=np.float32, offset=begin)
-                return facts, row.reshape(machines, 2, -1)
+                return Known(facts, row.reshape(machines, 2, -1), np.frombuffer(clocks, np.float32))
 
             yield known
 
@@ -234,7 +249,7 @@ def _named(key: Key) -> tuple[bytes, bytes]:
 
 
 def _key(name: bytes, value: bytes) -> Key:
-    size = _HEAD.unpack_from(value)[2]
+    size = _HEAD.unpack_from(value)[-1]
     return key_of(value[_HEAD.size : _HEAD.size + size] if size else name)
 
 
@@ -248,7 +263,7 @@ def _parts(
             heads = [_HEAD.unpack_from(value) for _, value in some]
             bodies = [
                 (machines, value[_HEAD.size + size :])
-                for (_, value), (_, machines, size) in zip(some, heads, strict=True)
+                for (_, value), (*_, machines, size) in zip(some, heads, strict=True)
             ]
             found = []
             for (machines, _), alike in groupby(bodies, lambda body: (body[0], len(body[1]))):
@@ -258,7 +273,10 @@ def _parts(
             yield {
                 "keys": packed_keys(keys),
                 "matrix": np.concatenate(found),
-                "facts": np.array([facts for facts, _, _ in heads], dtype=np.int64),
+                "facts": np.array([facts for facts, *_ in heads], dtype=np.int64),
+                "clocks": np.frombuffer(b"".join(own for _, own, *_ in heads), np.float32).reshape(
+                    len(heads), CLOCKS
+                ),
             }
     finally:
         moment.abort()

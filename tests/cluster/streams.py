@@ -40,7 +40,7 @@ def seen_of(learned: KeyedClassifier) -> dict[str, Any]:
     """Return all that a model knows, key by key."""
     bank = learned._bank
     own = {
-        key: (bank.matrix[place].tobytes(), int(bank.facts[place]))
+        key: tuple(part[place].tobytes() for part in (bank.matrix, bank.facts, bank.clocks))
         for key, place in bank.places.items()
     }
     head = [getattr(bank, name).tobytes() for name in ("trust", "tallies", "statistics")]

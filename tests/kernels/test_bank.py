@@ -117,9 +117,9 @@ def test_a_keys_first_step_follows_slope_and_curvature(classes: int) -> None:
 
     row = np.zeros(2 * len(machines) * 4, dtype=np.float32)
     chance = soft(told)
-    learn_key(row, 4, z, np.arange(3), chance, label, 1.0)
+    learn_key(row, 4, z, np.arange(3), chance, label, 1.0, 1.0)
     x = np.r_[1.0, z]
-    prior = np.r_[kernels.BIAS_PRIOR, [kernels.PRIOR] * 3]
+    prior = np.r_[0.5, [0.1] * 3]
     for at, c in enumerate(machines):
         slope = (gain(c, small) - gain(c, -small)) / (2 * small)
         bend = -(gain(c, small) - 2 * gain(c, 0.0) + gain(c, -small)) / small**2
@@ -133,7 +133,7 @@ def test_a_new_key_is_answered_as_the_model_does() -> None:
     bank = Bank(None, 64)
     bank.grow(FEATURES, 3)
     told = taken(bank, dense(np.ones((N, 4))), (np.full(N, -1), np.ones(N), proba), ["new"] * N)
-    floored = np.maximum(proba, kernels.FLOOR)
+    floored = np.maximum(proba, 1e-4)
     np.testing.assert_allclose(told, floored / floored.sum(axis=1, keepdims=True), rtol=1e-9)
     assert len(bank) == 0
 

@@ -81,7 +81,8 @@ def test_those_used_longest_ago_are_spilled_and_come_back(max_keys: int, tmp_pat
         mine, other = bank.known(key), unbounded.known(key)
         assert mine is not None and other is not None
         assert mine[0] & MOST_COUNTED == other[0] & MOST_COUNTED
-        assert mine[1].tobytes() == other[1].tobytes()
+        assert mine.row.tobytes() == other.row.tobytes()
+        assert mine.clocks.tobytes() == other.clocks.tobytes()
     assert bank.known(-1) is None
     assert list(tmp_path.iterdir()) == []  # a process that is killed leaves nothing
 
@@ -104,8 +105,8 @@ def test_a_key_takes_what_is_promised() -> None:
             np.ones(1), np.full((1, classes), 1 / classes), np.zeros(1, np.int64),
         )  # fmt: skip
         bank.take(give_one, ["a"], standardize=True)
-        per_key = bank.matrix[0].nbytes + bank.facts[0].nbytes
-        assert per_key == 8 * (features + 1) * machines + 8
+        per_key = sum(array[0].nbytes for array in (bank.matrix, bank.facts, bank.clocks))
+        assert per_key == 8 * (features + 1) * machines + 24
 
 
 def test_counts_end_where_they_have_no_more_room() -> None:
@@ -141,7 +142,7 @@ def test_a_saved_one_goes_on_as_if_it_had_not_been() -> None:
     for each in (bank, other):
         give(each, keys)
     assert bank.places == other.places
-    for name in ("matrix", "facts", "trust", "tallies", "statistics"):
+    for name in ("matrix", "facts", "clocks", "trust", "tallies", "statistics"):
         assert (getattr(bank, name) == getattr(other, name)).all(), name
 
 
@@ -161,6 +162,7 @@ def test_what_changed_since_is_all_that_a_later_file_needs() -> None:
     assert other.places == bank.places and other.keys == bank.keys and other._free == bank._free
     assert (other.matrix == bank.matrix[: len(bank.keys)]).all()
     assert (other.facts == bank.facts[: len(bank.keys)]).all()
+    assert (other.clocks == bank.clocks[: len(bank.keys)]).all()
     give(bank, ["one"])
     assert bank.rows(bank.taught - 1).keys.count("one") == 1
     assert len(bank.rows(bank.taught - 1).places) < 12  # and who was asked just before
@@ -170,6 +172,8 @@ def damaged() -> dict[str, Any]:
     """Return what is wrong, by name, as changes of a payload."""
     return {
         "a weight that is NaN": ("matrix", lambda a: a.__setitem__((0, 0, 0, 0), np.nan)),
+        "a clock that is NaN": ("clocks", lambda a: a.__setitem__((0, 0), np.nan)),
+        "a variance below 0": ("clocks", lambda a: a.__setitem__((0, -1), -1.0)),
         "less than nothing learned": ("matrix", lambda a: a.__setitem__((0, 0, 1, 0), -1.0)),
         "a time that has not come": ("facts", lambda a: a.__setitem__(0, 2**62)),
         "a time before all": ("facts", lambda a: a.__setitem__(0, -1)),
@@ -219,6 +223,22 @@ def test_spilled_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             Bank(2, 64, Spill(tmp_path)).restore(sound | wrong, 2, 2)
     with pytest.raises(ValueError, match="damaged"):
         Bank(2, 64).restore(sound, 2, 2)
+
+
+def test_rows_of_a_file_without_clocks_begin_calm(tmp_path: Path) -> None:
+    """Files of 0.2 have none."""
+    bank = Bank(2, 64, Spill(tmp_path))
+    bank.grow(2, 2)
+    give(bank, ["a", "b", "c", "d", "a"])
+    payload = bank.payload()
+    for part in (*payload["rows"], *payload["spilled"]):
+        del part["clocks"]
+    other = Bank(2, 64, Spill(tmp_path))
+    other.restore(payload, 2, 2)
+    for key in "abcd":
+        own, old = other.known(key), bank.known(key)
+        assert own is not None and old is not None
+        assert own.row.tobytes() == old.row.tobytes() and not own.clocks.any()
 
 
 def test_parts_that_do_not_fit_are_refused() -> None:

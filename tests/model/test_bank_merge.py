@@ -8,6 +8,7 @@ import pytest
 from stream_llsvm import KeyedClassifier, SAPLClassifier
 from stream_llsvm.engine.key_shards import order_of
 from stream_llsvm.kernels.levels import WATCHED
+from stream_llsvm.kernels.surprise import CLOCKS
 from stream_llsvm.model.bank import Bank
 from stream_llsvm.model.bank_merge import Order, machines_of, reordered, shared
 
@@ -63,7 +64,8 @@ def test_an_order_that_grows_as_a_bank_does() -> None:
     bank = Bank(None, 64)
     bank.grow(3, 2)
     matrix = rows(before)
-    bank.hold(list("jklm"), matrix.copy(), np.ones(4, dtype=np.int64))
+    clocks = np.zeros((4, CLOCKS), dtype=np.float32)
+    bank.hold(list("jklm"), matrix.copy(), np.ones(4, dtype=np.int64), clocks)
     bank.grow(4, 3)
     assert np.array_equal(reordered(matrix, before, after), bank.matrix)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stream_llsvm.kernels.surprise import CLOCKS
 from stream_llsvm.model import spill as module
 from stream_llsvm.model.key_rows import fitted, sound_rows
 from stream_llsvm.model.spill import Spill
@@ -33,7 +34,9 @@ SHAPE = (1, 2, 3)
 
 def put(spill: Spill, keys: list[Any], first: int = 1, shape: tuple[int, ...] = SHAPE) -> None:
     matrix = np.arange(len(keys) * np.prod(shape), dtype=np.float32).reshape(len(keys), *shape)
-    spill.put(keys, matrix + first, np.arange(first, first + len(keys)))
+    facts = np.arange(first, first + len(keys))
+    clocks = np.tile(facts[:, None] / 8, CLOCKS).astype(np.float32)
+    spill.put(keys, matrix + first, facts, clocks)
 
 
 def facts_of(spill: Spill, keys: list[Any]) -> list[int | None]:
@@ -86,7 +89,8 @@ def test_rows_of_an_older_shape_are_made_to_fit(tmp_path: Path) -> None:
     rows = spill.rows(new)
     assert rows is not None
     (part,) = rows.parts()
-    keys, matrix, _ = sound_rows(part, new)
+    keys, matrix, facts, clocks = sound_rows(part, new)
+    assert (clocks == facts[:, None] / 8).all()
     for key, row in zip(keys, matrix, strict=True):
         with spill.reading() as known:
             found = known(key)
