@@ -12,21 +12,27 @@ from stream_llsvm.members.family.budget_svm import kernel
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING
 from stream_llsvm.members.family.budget_svm.member import Budgeted
 from tests.oracle_parts import Array, pushes_at
+from tests.oracle_surprise import StepsOracle, least
 
 
 class BudgetOracle:
-    """w = s (sum_v alpha_v phi(x_v)), one alpha an expert and column; s = 1 / (l2 (t + t0))."""
+    """w = s (sum_v alpha_v phi(x_v)), one alpha an expert and column.
+
+    s = 1 / (l2 (t - forgotten + t0)).
+    """
 
     def __init__(self, of: Budgeted, width: int, columns: int) -> None:
         self.of, self.columns = of, columns
         self.factors = np.array(of.rungs(width, columns))
         self.t0 = of.t0 if of.t0 >= 0 else 1 / of.l2
+        self.steps = StepsOracle(of_numbers=False)
 
     def take(self, views: Mapping[str, NDArray[Any]]) -> None:
         """Begin where the kernel is, so that rounding cannot add up from step to step."""
         running = views["running"]
         self.t, held = int(running[kernel.SEEN]), int(running[kernel.HELD])
         self.spread = float(running[kernel.SPREAD])
+        self.steps.take(views["clock"])
         self.vectors = views["vectors"][:held].astype(float)
         self.stamps = views["stamps"][:held].copy()
         self.bias = views["bias"].astype(float)
@@ -43,8 +49,19 @@ class BudgetOracle:
     def scores(self, z: Array) -> Array:
         """Return (experts, columns)."""
         shares = rbf(self.gammas(z), self.vectors, z)
-        scale = 1 / (self.of.l2 * (max(1, self.t) + self.t0))
-        return np.asarray(scale * (self.bias + np.einsum("ve,vec->ec", shares, self.alpha)))
+        return np.asarray(self.scale() * (self.bias + np.einsum("ve,vec->ec", shares, self.alpha)))
+
+    def scale(self) -> float:
+        """Return s."""
+        return 1 / (self.of.l2 * (max(1, self.t - self.steps.forgotten) + self.t0))
+
+    def forget(self, scores: Array, label: int, w: float) -> None:
+        """Forget steps if more widths err than usual; the machines stay what they are."""
+        likeliest = scores.argmax(axis=1) if self.columns > 1 else scores[:, 0] > 0
+        before, t = self.scale(), self.t - self.steps.forgotten
+        wrong = float(np.mean(likeliest != label))
+        self.steps.learn(wrong, w, t, least(self.of.l2, self.t0))
+        self.bias, self.alpha = (part * before / self.scale() for part in (self.bias, self.alpha))
 
     def learn(self, z: Array, label: int, w: float) -> None:
         """Take one step; the vectors keep their places as the kernel's do."""
@@ -58,6 +75,8 @@ class BudgetOracle:
             since = self.t - (kernel.YOUNG if self.t > kernel.YOUNG else 0)
             pace = 1 / since if self.spread > 0 else 1.0
             self.spread += pace * (apart - self.spread)
+        if self.of.forgets:
+            self.forget(scores, label, w)
         push = np.array([pushes_at(self.of.loss, self.of.multiclass, s, label) for s in scores])
         if not push.any():
             return

@@ -7,6 +7,7 @@ import numpy as np
 from stream_llsvm import PegasosRegressor
 from stream_llsvm.members.family.pegasos.member import Pegasos
 from tests.oracle_parts import Array
+from tests.oracle_surprise import StepsOracle, least
 
 
 def push(loss: str, s: float, y: float, epsilon: float) -> float:
@@ -35,15 +36,23 @@ def pegasos(
     targets: Array,
     importance: Array,
     epsilon: float = 0.0,
-) -> tuple[Array, list[float]]:
-    """Pegasos as the paper has it, on plain weights; the last weight is the bias."""
+    wrong: Array | None = None,
+) -> tuple[Array, list[float], float]:
+    """Pegasos on plain weights, the bias behind them; the scores, and how many steps it forgets.
+
+    Of classes ``wrong`` says which records were answered wrongly, by all machines together.
+    """
+    steps, most = StepsOracle(of_numbers=wrong is None), least(of.l2, of.t0, of.batch_size)
     w, scores = np.zeros(X.shape[1] + 1), list[float]()
     batch, energy, held = np.zeros_like(w), 0.0, 0
     t, at_0 = 0, list[float]()
-    for row, y, c in zip(X, targets, importance, strict=True):
+    for i, (row, y, c) in enumerate(zip(X, targets, importance, strict=True)):
         z = np.append(row, 1.0)
         s = float(w @ z)
         scores.append(s)
+        if of.forgets:
+            lost = (y - s) ** 2 if wrong is None else float(wrong[i])
+            steps.learn(lost, c, t - steps.forgotten, most)
         zero = abs(y) - epsilon
         at_0.append(
             {
@@ -61,7 +70,8 @@ def pegasos(
         if held < of.batch_size:
             continue
         t += 1
-        eta = 1 / (of.l2 * (t + of.t0) + CURVED.get(loss, 0) * energy / held)
+        remembered = t - steps.forgotten + of.t0
+        eta = 1 / (of.l2 * remembered + CURVED.get(loss, 0) * energy / held)
         step = eta * batch / held
         if loss == "epsilon_insensitive" and held == 1 and abs(step).sum() > 0:
             step = step * min(1, (abs(y - s) - epsilon) / abs(step @ z))
@@ -70,4 +80,4 @@ def pegasos(
         if of.projection and np.linalg.norm(w) > radius:
             w = w * radius / np.linalg.norm(w)
         batch, energy, held = np.zeros_like(w), 0.0, 0
-    return w, scores
+    return w, scores, steps.forgotten

@@ -8,7 +8,7 @@ from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING, REMOVAL
 from stream_llsvm.members.family.budget_svm.member import WIDTHS, Budgeted
-from stream_llsvm.options import choice, number, whole
+from stream_llsvm.options import choice, flag, number, whole
 
 MAINTENANCE = {"merging": MERGING, "removal": REMOVAL}
 
@@ -39,6 +39,10 @@ class BudgetedPegasosClassifier(MarginClassifier):
         The penalty on the weights: lambda.
     t0
         Steps are 1 / (l2 (t + t0)). "auto" is 1 / l2, with which they begin at 1; Pegasos has 0.
+    forgets
+        Whether steps grow again while there are more errors than usual, so that what changes is
+        learned anew, however long it was the same; in calm nothing is forgotten. If not, steps are
+        the paper's, and after a change a model needs about as many records as it has seen.
     loss
         "hinge", "huberized_hinge" (squared up to a violation of one, then linear) or "logistic",
         which makes a support vector of nearly every record.
@@ -76,6 +80,7 @@ class BudgetedPegasosClassifier(MarginClassifier):
         gamma: float | str = "auto",
         l2: float = 1e-4,
         t0: int | str = "auto",
+        forgets: bool = True,
         loss: str = "hinge",
         multiclass: str = "ovr",
         standardize: bool = True,
@@ -91,6 +96,7 @@ class BudgetedPegasosClassifier(MarginClassifier):
         self.t0: int | str = t0
         if t0 != "auto":
             self.t0 = whole('t0 (if it is not "auto")', t0, 0, 10**12)
+        self.forgets = flag("forgets", forgets)
         super().__init__(loss, multiclass, standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
@@ -100,6 +106,7 @@ class BudgetedPegasosClassifier(MarginClassifier):
                 most=self.budget,
                 maintenance=MAINTENANCE[self.maintenance],
                 gamma=0.0 if isinstance(self.gamma, str) else self.gamma,
+                forgets=self.forgets,
                 steps=WIDTHS if found else (1.0,),
                 l2=self.l2,
                 t0=-1.0 if isinstance(self.t0, str) else self.t0,

@@ -32,6 +32,10 @@ class PegasosClassifier(LocalClassifier):
         "hinge", "squared_hinge" (the plain square, whose push has no bound) or "logistic".
     t0
         Steps are 1 / (lambda (t + t0)): keeps the first ones short. Pegasos has 0.
+    forgets
+        Whether steps grow again while there are more errors than usual, so that what changes is
+        learned anew, however long it was the same; in calm nothing is forgotten. If not, steps are
+        the paper's, and after a change a model needs about as many records as it has seen.
     standardize
         Whether features are brought to mean 0 and variance 1, learned on the fly.
     max_mb
@@ -61,6 +65,7 @@ class PegasosClassifier(LocalClassifier):
         projection: bool = True,
         loss: str = "hinge",
         t0: int = 0,
+        forgets: bool = True,
         standardize: bool = True,
         max_mb: int = 1_024,
         seed: int = 0,
@@ -70,6 +75,7 @@ class PegasosClassifier(LocalClassifier):
         self.projection = flag("projection", projection)
         self.loss = choice("loss", loss, LOSSES_OF_PEGASOS)
         self.t0 = whole("t0", t0, 0, 10**12)
+        self.forgets = flag("forgets", forgets)
         super().__init__(standardize, max_mb, seed)
 
     def _members(self) -> Sequence[Member]:
@@ -80,5 +86,6 @@ class PegasosClassifier(LocalClassifier):
                 projection=self.projection,
                 loss=LOSSES_OF_PEGASOS[self.loss],
                 t0=self.t0,
+                forgets=self.forgets,
             ),
         )

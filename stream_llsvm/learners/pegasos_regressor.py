@@ -33,6 +33,10 @@ class PegasosRegressor(NumberLearner):
         of the target if ``standardize``.
     t0
         Steps are 1 / (lambda (t + t0)): keeps the first ones short.
+    forgets
+        Whether steps grow again while errors are greater than usual, so that what changes is
+        learned anew, however long it was the same; in calm nothing is forgotten. If not, steps are
+        the paper's, and after a change a model needs about as many records as it has seen.
     standardize
         Whether features and the target are brought to mean 0 and variance 1, learned on the fly.
         An answer is then at most eight standard deviations from the target's mean, and a target
@@ -63,6 +67,7 @@ class PegasosRegressor(NumberLearner):
         loss: str = "huber",
         epsilon: float = 0.1,
         t0: int = 0,
+        forgets: bool = True,
         standardize: bool = True,
         max_mb: int = 1_024,
     ) -> None:
@@ -72,6 +77,7 @@ class PegasosRegressor(NumberLearner):
         self.projection = flag("projection", projection)
         self.loss = choice("loss", loss, LOSSES_OF_NUMBERS)
         self.t0 = whole("t0", t0, 0, 10**12)
+        self.forgets = flag("forgets", forgets)
         super().__init__(standardize, max_mb)
 
     def _members(self) -> Sequence[Member]:
@@ -82,6 +88,7 @@ class PegasosRegressor(NumberLearner):
                 projection=self.projection,
                 loss=LOSSES_OF_NUMBERS[self.loss],
                 t0=self.t0,
+                forgets=self.forgets,
                 epsilon=self.epsilon,
             ),
             Numbers(epsilon=self.epsilon, farthest=FARTHEST if self.standardize else GREATEST),

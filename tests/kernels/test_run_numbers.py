@@ -60,7 +60,7 @@ def test_pegasos_is_the_oracles_over_scaled_rows_and_targets(loss: str, batch_si
     model = PegasosRegressor(l2=0.05, t0=3, loss=loss, batch_size=batch_size)
     told = model.test_then_learn(X, y)
     of = scaled(X, y)
-    _, scores = pegasos(model, loss, of.z, of.y, np.ones(len(y)), model.epsilon)
+    _, scores, _ = pegasos(model, loss, of.z, of.y, np.ones(len(y)), model.epsilon)
     wanted = of.centre + of.spread * np.clip(scores, -FARTHEST, FARTHEST)
     np.testing.assert_allclose(told, wanted, rtol=1e-5, atol=0.02)
     assert np.abs(of.y).max() > 5, "one target lay far from the others"

@@ -99,24 +99,31 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
             "budget must be a whole number from 1 to 100",
         ),
         "l2": ([*NO_NUMBER, 0, 1.1, float("nan")], "l2 must be a number from 1e-12 to 1"),
+        "forgets": (NO_FLAG, "forgets must be True or False"),
     },
     PegasosClassifier: {
         "l2": ([*NO_NUMBER, 0, 1e7, float("nan")], "l2 must be a number from 1e-12 to 1e"),
         "loss": (["", "huberized_hinge", 1], "loss must be one of 'hinge', 'squared_hinge'"),
         "t0": ([*NO_WHOLE, -1, 10**13, "auto"], "t0 must be a whole number from 0 to"),
         "projection": (NO_FLAG, "projection must be True or False"),
+        "forgets": (NO_FLAG, "forgets must be True or False"),
     },
 }
 OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
     LDKLClassifier: {"depth": [1, 10]},
     LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
     L3SVMClassifier: {"sigma": [1e-3, 2, 1e3]},
-    BudgetedPegasosClassifier: {"budget": [1, 100_000], "l2": [1e-12, 1]},
+    BudgetedPegasosClassifier: {
+        "budget": [1, 100_000],
+        "l2": [1e-12, 1],
+        "forgets": [True, False],
+    },
     PegasosClassifier: {
         "l2": [1e-12, 1e6],
         "loss": ["hinge", "squared_hinge", "logistic"],
         "t0": [0, 10**12],
         "projection": [True, False],
+        "forgets": [True, False],
     },
 }
 ALLOWED: dict[str, list[Any]] = {

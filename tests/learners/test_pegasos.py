@@ -17,6 +17,7 @@ from scipy import sparse
 
 from stream_llsvm import ModelFileError, PegasosClassifier, PegasosRegressor, load_model
 from stream_llsvm.kernels.losses import LOSSES_OF_NUMBERS, LOSSES_OF_PEGASOS
+from stream_llsvm.kernels.surprise import FORGOTTEN
 from stream_llsvm.model import file as model_file
 from tests.learners.support import records
 from tests.oracle_pegasos import pegasos
@@ -40,26 +41,34 @@ def taught(model: Any, stream: Any) -> Any:
 @pytest.mark.parametrize("loss", LOSSES_OF_NUMBERS)
 @pytest.mark.parametrize("batch_size", [1, 7])
 @pytest.mark.parametrize("projection", [True, False])
-def test_the_regressor_is_the_oracles(loss: str, batch_size: int, projection: bool) -> None:
+@pytest.mark.parametrize("forgets", [False, True])
+def test_the_regressor_is_the_oracles(
+    loss: str, batch_size: int, projection: bool, forgets: bool
+) -> None:
     if loss == "epsilon_insensitive" and batch_size > 1:
         projection = True  # or its first steps are too long to compare digits
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4)).astype(np.float32).astype(float)
     y = X @ [1.0, -2.0, 0.5, 0.0] + 0.3 * rng.normal(size=400)
+    if forgets:  # from here on nothing can be known
+        y[200:] = 5 * y[:200]
     w = rng.integers(1, 3, 400).astype(float)
     options: dict[str, Any] = {"loss": loss, "batch_size": batch_size, "projection": projection}
-    model = PegasosRegressor(standardize=False, l2=0.05, t0=3, **options)
+    options |= {"l2": 1e-3, "t0": 2_000} if forgets else {"l2": 0.05, "t0": 3}
+    model = PegasosRegressor(standardize=False, forgets=forgets, **options)
     scores = []
     for row, target, c in zip(X, y, w, strict=True):
         x = dict(enumerate(row.tolist()))
         scores.append(model.predict_one(x))
         model.learn_one(x, target, w=float(c))
-    weights, wanted = pegasos(model, loss, X, y, w, model.epsilon)
+    weights, wanted, forgotten = pegasos(model, loss, X, y, w, model.epsilon)
     assert model._state is not None
     views = model._state.views(1)
+    assert views["clock"][FORGOTTEN] == pytest.approx(forgotten)
+    assert (forgotten > 0) == forgets
     np.testing.assert_allclose(scores, wanted, rtol=1e-5, atol=1e-6)  # answers are 4-byte floats
     own = views["scale"][0] * np.append(views["weights"][0], views["bias"][0])
-    np.testing.assert_allclose(own, weights, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(own, weights, rtol=2e-6, atol=1e-8)
     assert views["norm"][0] == pytest.approx(float(weights @ weights), rel=1e-5)
 
 
@@ -70,7 +79,7 @@ def test_in_the_end_it_is_the_best_linear_machine() -> None:
     X = rng.normal(size=(5_000, 5))
     y = X @ [1, 1, -1, 0, 0] + rng.normal(size=5_000) > 0
     signs = np.where(y, 1, -1)
-    model = PegasosClassifier(l2=1e-2, standardize=False)
+    model = PegasosClassifier(l2=1e-2, standardize=False, forgets=False)
     model.learn_many(X[:1], np.array([False]), w=1e-6)
     model.warm_start(X, y, epochs=10)
     peer = LinearSVC(C=1 / (1e-2 * 5_000), loss="hinge", max_iter=100_000).fit(X, y)
@@ -225,7 +234,14 @@ def test_bad_targets_are_refused(y: Any) -> None:
 @BOTH
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("l2", 0), ("batch_size", 0), ("projection", 1), ("loss", "absolute"), ("t0", -1)],
+    [
+        ("l2", 0),
+        ("batch_size", 0),
+        ("projection", 1),
+        ("loss", "absolute"),
+        ("t0", -1),
+        ("forgets", 1),
+    ],
 )
 def test_bad_options_are_refused(kind: Any, option: str, value: Any) -> None:
     with pytest.raises(ValueError, match=option):

@@ -1,9 +1,11 @@
 """The budget member: kernelised Pegasos whose support vectors are bounded in number.
 
-    f(x) = s (b + sum_v alpha_v k(x, x_v)),    s = 1 / (l2 (t + t0))
+    f(x) = s (b + sum_v alpha_v k(x, x_v)),    s = 1 / (l2 (t - forgotten + t0))
 
-A step of Pegasos, w <- (1 - eta l2) w + eta push phi(x) with eta = 1 / (l2 (t + t0)), is to add
-the push to the coefficients of the record: s alone knows the shrinking. Records that push nothing
+A step of Pegasos, w <- (1 - eta l2) w + eta push phi(x) with eta = s, is to add the push to the
+coefficients of the record: s alone knows the shrinking. With ``forgets`` steps are forgotten while
+there are more errors than usual (``kernels/surprise.py``): s grows, and b and alpha become as much
+smaller, so that f stays what it is. Records that push nothing
 are no support vectors. Where there is no more room, ``maintenance.py`` makes some (Wang, Crammer,
 Vucetic: Breaking the Curse of Kernelization, 2012). The bias is the coefficient of a constant 1.
 
@@ -20,9 +22,16 @@ from typing import Annotated, NamedTuple
 
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, Real, kernel, member_kernel
-from stream_llsvm.kernels.linear import copy_to, scores_of
+from stream_llsvm.kernels.linear import copy_to, place_of_greatest, scores_of
 from stream_llsvm.kernels.losses import pushes
 from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.surprise import (
+    FORGOTTEN,
+    STEP_CLOCKS,
+    forget_steps,
+    kept_by_loss,
+    least_steps,
+)
 from stream_llsvm.kernels.views import flat
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING, merge, weakest
 from stream_llsvm.members.family.landmarks.projection import become
@@ -48,8 +57,10 @@ class BudgetState(NamedTuple):
     multiclass: int
     n_vectors: int
     maintenance: int
+    forgets: int
     settings: Annotated[Array, state("f8", 4)]
     running: Annotated[Array, state("f8", 4)]
+    clock: Annotated[Array, state("f8", STEP_CLOCKS)]
     vectors: Annotated[Array, state("f4", "n_vectors", "width")]
     norms: Annotated[Array, state("f8", "n_vectors")]
     #: When each vector was learned.
@@ -78,7 +89,7 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
         scores_of(m.vectors[:held], x, at, m.products)
         apart = distances(m.products, m.norms, held, x_norm, m.shares)
         gamma = gamma_of(settings, running, apart)
-        score(m, scale_of(settings, running), gamma, m.shares[:held], out)
+        score(m, scale_of(settings, running, m.clock), gamma, m.shares[:held], out)
         if label < 0:
             continue
         running[SEEN] += 1
@@ -87,6 +98,8 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
             held = 0
         if running[SEEN] <= SETTLED and held > 0:
             follow_distances(running, apart)
+        if m.forgets == 1:
+            forget(m, out, label, importance, int(running[HELD]))
         any_push = False
         for e in range(m.experts):
             a, b = e * columns, (e + 1) * columns
@@ -110,9 +123,32 @@ def run(state: Array, scratch: Array, plan: Array, member: int, chunk: Chunk) ->
 
 
 @kernel
-def scale_of(settings: Array, running: Array) -> Real:
+def scale_of(settings: Array, running: Array, clock: Array) -> Real:
     """Return s: what all coefficients are worth, after the steps so far."""
-    return 1 / (settings[L2] * (max(1.0, running[SEEN]) + settings[T0]))
+    return 1 / (settings[L2] * (max(1.0, running[SEEN] - clock[FORGOTTEN]) + settings[T0]))
+
+
+@kernel
+def forget(m: BudgetState, scores: Array, label: int, importance: Real, held: int) -> None:
+    """Forget steps while more widths err than usual; the machines stay what they are."""
+    columns, settings, wrong = m.columns, m.settings, 0.0
+    for begin in range(0, scores.size, columns):
+        own = scores[begin : begin + columns]
+        best = place_of_greatest(own) if columns > 1 else int(own[0] > 0)
+        wrong += 0.0 if best == label else 1.0
+    keep = kept_by_loss(m.clock, wrong * columns / scores.size, False, importance)
+    if keep == 1:
+        return
+    t0, before = settings[T0], scale_of(settings, m.running, m.clock)
+    forget_steps(m.clock, m.running[SEEN], keep, least_steps(settings[L2], t0, 1))
+    share = before / scale_of(settings, m.running, m.clock)
+    if share < 1:
+        for u in range(m.bias.size):
+            m.bias[u] *= share
+        for v in range(held):
+            w = m.coefficients[v]
+            for u in range(w.size):
+                w[u] *= share
 
 
 @kernel

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import HINGE, OVR
+from stream_llsvm.kernels.surprise import FORGOTTEN
 from stream_llsvm.members.base import Member, Parts, Shape, Stepping, Views
+from stream_llsvm.members.clocks import sound_clock
 from stream_llsvm.members.family.budget_svm import kernel
 from stream_llsvm.members.family.budget_svm.maintenance import MERGING, POWER
 
@@ -34,6 +36,8 @@ class Budgeted(Stepping):
     t0: float = -1.0
     steps: tuple[float, ...] = WIDTHS
     averaged: bool = False
+    #: Whether steps grow again while its errors surprise it.
+    forgets: bool = True
 
     kernels = Kernels(kernel.run)
     capped = True
@@ -71,6 +75,7 @@ class Budgeted(Stepping):
             "loss": self.loss,
             "multiclass": self.multiclass,
             "maintenance": self.maintenance,
+            "forgets": int(self.forgets),
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
@@ -85,7 +90,7 @@ class Budgeted(Stepping):
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one: more features, more classes, maybe fewer vectors."""
         kept = self.kept_experts(before, after)
-        new["running"][:] = old["running"]
+        new["running"][:], new["clock"][:] = old["running"], old["clock"]
         held = int(old["running"][kernel.HELD])
         newest = np.sort(np.argsort(old["stamps"][:held], kind="stable")[-len(new["vectors"]) :])
         n = len(newest)
@@ -133,12 +138,14 @@ class Budgeted(Stepping):
             and running[kernel.SPREAD] >= 0
             and (views["norms"] >= 0).all()
             and (views["stamps"] >= 0).all()
+            and sound_clock(views["clock"], running[kernel.SEEN])
         )
 
 
 def _scale(views: Views) -> float:
     l2, t0 = views["settings"][[kernel.L2, kernel.T0]]
-    return float(1 / (l2 * (max(1.0, views["running"][kernel.SEEN]) + t0)))
+    t = views["running"][kernel.SEEN] - views["clock"][FORGOTTEN]
+    return float(1 / (l2 * (max(1.0, t) + t0)))
 
 
 def _gamma(views: Views, squared: NDArray[np.float64]) -> float:

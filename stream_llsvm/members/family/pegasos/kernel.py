@@ -10,6 +10,7 @@ from typing import Annotated, NamedTuple
 from stream_llsvm.kernels.chunk import Chunk, row_of
 from stream_llsvm.kernels.compile import Array, member_kernel
 from stream_llsvm.kernels.sections import scratch, state, views
+from stream_llsvm.kernels.surprise import STEP_CLOCKS
 from stream_llsvm.members.family.pegasos.steps import HEAD, SEEN, learn, score_row
 
 #: No score is greater: it would not fit into what the mixer takes.
@@ -24,8 +25,11 @@ class PegasosState(NamedTuple):
     loss: int
     batch_size: int
     projection: int
+    forgets: int
     #: Running figures and settings, see ``steps.py``.
     head: Annotated[Array, state("f8", HEAD)]
+    #: How far its losses surprise it, and how many steps are forgotten: ``kernels/surprise.py``.
+    clock: Annotated[Array, state("f8", STEP_CLOCKS)]
     #: Each machine's scale and |w|^2; never negative, so no ``columns``, which two classes share.
     scale: Annotated[Array, state("f8", "machines")]
     norm: Annotated[Array, state("f8", "machines")]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import EPSILON_INSENSITIVE, HINGE, curvature_of
 from stream_llsvm.members.base import Member, Parts, Shape, Views
+from stream_llsvm.members.clocks import merged_clock, sound_clock
 from stream_llsvm.members.family.pegasos import kernel, steps
 from stream_llsvm.members.pooling import Part, Parted, mean_of
 
@@ -32,6 +33,8 @@ class Pegasos(Member):
     projection: bool = True
     loss: int = HINGE
     t0: int = 0
+    #: Whether steps grow again while its losses surprise it.
+    forgets: bool = True
     #: Of losses of numbers.
     epsilon: float = 0.0
 
@@ -54,6 +57,7 @@ class Pegasos(Member):
             "loss": self.loss,
             "batch_size": self.batch_size,
             "projection": int(self.projection),
+            "forgets": int(self.forgets),
         }
 
     def begin(self, views: Views, width: int, columns: int) -> None:
@@ -68,7 +72,7 @@ class Pegasos(Member):
 
     def carry(self, old: Views, new: Views, before: Shape, after: Shape) -> None:
         """Move a state into a larger one; the machine of two classes becomes one for each."""
-        for name in ("head", "scale", "norm", *_SIGNED):
+        for name in ("head", "clock", "scale", "norm", *_SIGNED):
             new[name][tuple(slice(0, extent) for extent in old[name].shape)] = old[name]
         one, more = before[1], after[1]
         if one == more:
@@ -113,6 +117,7 @@ class Pegasos(Member):
         counts = [steps.SEEN, steps.STEPS]
         out["head"][counts] = models.counted("head", counts)
         out["head"][steps.HELD] = np.floor(mean_of(shares, models.each("head", steps.HELD)))
+        out["clock"][:] = merged_clock(models, out["head"][steps.STEPS], taken)
         self.go_live(out)  # a mean of settings may be off by its last bit
 
     def reorder(self, views: Views, columns: NDArray[np.int64], codes: NDArray[np.int64]) -> None:
@@ -132,6 +137,7 @@ class Pegasos(Member):
             and all((np.abs(part) < _GREATEST).all() for part in parts)
             and ((counts < 2.0**53) & (counts == np.floor(counts))).all()
             and head[steps.HELD] < max(2, self.batch_size)
+            and sound_clock(views["clock"], head[steps.STEPS])
         )
 
 

@@ -1,13 +1,16 @@
 """Pegasos' steps: shrink, move, project; on one record, or on a batch that is held.
 
-    w <- (1 - eta l2) w + eta / k sum_batch push_i z_i,    eta = 1 / (l2 (t + t0))
+    w <- (1 - eta l2) w + eta / k sum_batch push_i z_i,    eta = 1 / (l2 (t - forgotten + t0))
     w <- w min(1, radius / |w|)                            if asked for
 
-Shalev-Shwartz, Singer, Srebro, Cotter (2011). Weights are ``scale u``, so that shrinking and
-projecting cost nothing, and |w|^2 is followed: a step touches only what the record names. The bias
-is a weight of a constant 1. For losses with a curvature (the squared ones) eta is 1 / (l2 (t + t0)
-+ curvature |z|^2), and one record's epsilon-insensitive step ends where its loss does: a record's
-own loss is never overshot.
+Shalev-Shwartz, Singer, Srebro, Cotter (2011), where nothing is forgotten: t counts steps, and after
+a change a machine needs about as many again. With ``forgets`` steps are forgotten while losses are
+greater than usual (``kernels/surprise.py``), and those that follow are long again.
+
+Weights are ``scale u``, so that shrinking and projecting cost nothing, and |w|^2 is followed: a
+step touches only what the record names. The bias is a weight of a constant 1. For losses with a
+curvature (the squared ones) eta is 1 / (l2 (t - forgotten + t0) + curvature |z|^2), and one
+record's epsilon-insensitive step ends where its loss does: a record's own loss is never overshot.
 
 ``m`` is the member's ``PegasosState``.
 """
@@ -18,6 +21,7 @@ import math
 from typing import Any
 
 from stream_llsvm.kernels.compile import Array, Real, inlined, kernel
+from stream_llsvm.kernels.linear import place_of_greatest
 from stream_llsvm.kernels.losses import (
     EPSILON_INSENSITIVE,
     FARTHEST,
@@ -29,12 +33,15 @@ from stream_llsvm.kernels.losses import (
     residual_loss,
     residual_push,
 )
+from stream_llsvm.kernels.surprise import FORGOTTEN, forget_steps, kept_by_loss, least_steps
 
 # The head: running figures and settings.
 SEEN, STEPS, HELD, LOSS_AT_0, ENERGY, L2, EPSILON, T0 = range(8)
 HEAD = 8
 #: Below this the scale is folded into what it scales.
 SMALL = 1e-6
+#: No residual counts as more, so that its square stays finite.
+MOST_REST = 1e15
 
 
 @kernel
@@ -55,12 +62,30 @@ def score_row(m: Any, z: Array, at: Array, score: Array) -> None:
 @inlined
 def learn(m: Any, z: Array, at: Array, score: Array, y: Real, importance: Real) -> None:
     """Learn a record that was scored: at once, or when its batch is full."""
+    if m.forgets == 1:
+        forget(m, score, y, importance)
     if m.batch_size == 1:
         learn_row(m, z, at, score, y, importance)
         return
     hold_row(m, z, at, score, y, importance)
     if m.head[HELD] >= m.batch_size:
         step(m)
+
+
+@inlined
+def forget(m: Any, score: Array, y: Real, importance: Real) -> None:
+    """Forget steps while losses are greater than usual: errors, or the square of a number's."""
+    head = m.head
+    numbers = is_of_numbers(m.loss)
+    if numbers:
+        rest = min(max(y - score[0], -MOST_REST), MOST_REST)
+        lost = rest * rest
+    else:
+        best = place_of_greatest(score) if m.columns > 1 else int(score[0] > 0)
+        lost = 0.0 if best == y else 1.0
+    keep = kept_by_loss(m.clock, lost, numbers, importance)
+    if keep < 1:
+        forget_steps(m.clock, head[STEPS], keep, least_steps(head[L2], head[T0], m.batch_size))
 
 
 @kernel
@@ -73,8 +98,9 @@ def sign_of(loss: int, columns: int, c: int, y: Real) -> float:
 
 @kernel
 def rate_of(m: Any, energy: Real) -> float:
-    """1 / (l2 (t + t0)), less where a squared loss would be overshot."""
-    return 1 / (m.head[L2] * (m.head[STEPS] + m.head[T0]) + curvature_of(m.loss) * energy)
+    """1 / (l2 (t - forgotten + t0)), less where a squared loss would be overshot."""
+    t = m.head[STEPS] - m.clock[FORGOTTEN]
+    return 1 / (m.head[L2] * (t + m.head[T0]) + curvature_of(m.loss) * energy)
 
 
 @kernel

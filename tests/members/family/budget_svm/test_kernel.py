@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm.kernels.losses import CRAMMER_SINGER, HINGE, HUBERIZED_HINGE, LOGISTIC, OVR
+from stream_llsvm.kernels.surprise import FAST, FORGOTTEN
 from stream_llsvm.members.family.budget_svm import kernel
 from stream_llsvm.members.family.budget_svm.maintenance import REMOVAL
 from stream_llsvm.members.family.budget_svm.member import Budgeted
@@ -23,6 +24,8 @@ ANY: dict[str, dict[str, Any]] = {
     "the paper's first steps": {"t0": 0.0, "l2": 1e-2},
     "Huberized hinge": {"loss": HUBERIZED_HINGE},
     "logistic, all classes in one": {"loss": LOGISTIC, "multiclass": CRAMMER_SINGER},
+    "what is forgotten": {"t0": 2_000.0},
+    "nothing is forgotten": {"forgets": False},
     "a single vector": {"most": 1},
     "two vectors": {"most": 2},
 }
@@ -41,8 +44,11 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
     oracle = BudgetOracle(of, WIDTH, columns_of(classes))
     x, labels = stream(3, 250, WIDTH, classes)
     weights = np.random.default_rng(0).choice([0.5, 1.0, 2.0], len(x))
+    forgotten = options.get("t0", 0.0) > 1_000
     made = compared = 0
-    for row, label, w in zip(x, labels, weights, strict=True):
+    for i, (row, label, w) in enumerate(zip(x, labels, weights, strict=True)):
+        if i == 150 and forgotten:
+            kernels.own["clock"][FAST] = 1.0  # as if there had been many more errors than usual
         kernels.predict(row)
         own, z = kernels.own, kernels.memory.views(0)["z"][0, 0, :WIDTH].astype(float)
         oracle.take(own)
@@ -54,6 +60,7 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
         oracle.learn(z, int(label), float(w))
         held = int(own["running"][kernel.HELD])
         assert held == len(oracle.vectors)
+        np.testing.assert_allclose(own["clock"][FORGOTTEN], oracle.steps.forgotten, rtol=1e-6)
         assert own["running"][kernel.SPREAD] == pytest.approx(oracle.spread, rel=1e-4)
         merged = own["running"][kernel.MADE] > before
         made += merged
@@ -70,6 +77,7 @@ def test_the_member_is_the_oracle(options: dict[str, Any], classes: int) -> None
         np.testing.assert_allclose(own["bias"], oracle.bias, rtol=1e-5, atol=1e-4)
         np.testing.assert_array_equal(own["stamps"][:held], oracle.stamps)
     assert made > 50 and compared > 0.9 * made
+    assert (kernels.own["clock"][FORGOTTEN] > 10) == forgotten
 
 
 def test_a_merge_changes_the_machines_as_little_as_it_can() -> None:
@@ -118,7 +126,7 @@ def test_a_merge_changes_the_machines_as_little_as_it_can() -> None:
 
 def test_with_room_for_all_it_is_pegasos_with_a_kernel() -> None:
     """w_t = 1 / (l2 t) sum of the pushes so far, nothing forgotten: the paper's figure 3."""
-    of = budgeted(most=600, steps=(1.0,), gamma=0.3, t0=0.0, l2=1e-2)
+    of = budgeted(most=600, steps=(1.0,), gamma=0.3, t0=0.0, l2=1e-2, forgets=False)
     kernels = Kernels(of, WIDTH, 2, standardize=False)
     x, labels = stream(1, 500, WIDTH, 2)
     x = (x - x.mean(axis=0)) / x.std(axis=0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stream_llsvm.kernels.losses import LOSSES_OF_PEGASOS
+from stream_llsvm.kernels.surprise import FORGOTTEN
 from stream_llsvm.members.family.pegasos import steps
 from stream_llsvm.members.family.pegasos.member import Pegasos
 from tests.oracle_compare import Kernels
@@ -25,10 +26,14 @@ def machine(kernels: Kernels, c: int) -> Array:
 @pytest.mark.parametrize("batch_size", [1, 7])
 @pytest.mark.parametrize("projection", [True, False])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_it_is_the_oracles(loss: str, batch_size: int, projection: bool, classes: int) -> None:
+@pytest.mark.parametrize("forgets", [False, True])
+def test_it_is_the_oracles(
+    loss: str, batch_size: int, projection: bool, classes: int, forgets: bool
+) -> None:
     of = Pegasos(
         l2=0.05,
-        t0=3,
+        t0=2_000 if forgets else 3,
+        forgets=forgets,
         loss=LOSSES_OF_PEGASOS[loss],
         batch_size=batch_size,
         projection=projection,
@@ -36,15 +41,21 @@ def test_it_is_the_oracles(loss: str, batch_size: int, projection: bool, classes
     rng = np.random.default_rng(0)
     x = rng.normal(size=(400, WIDTH)).astype(np.float32).astype(float)
     labels = np.argmax(x @ rng.normal(size=(WIDTH, classes)) + rng.normal(size=classes), axis=1)
+    if forgets:  # from here on nothing can be known
+        labels[200:] = rng.integers(0, classes, 200)
     w = rng.integers(1, 3, 400).astype(float)
     kernels, scores = Kernels(of, WIDTH, classes, standardize=False), []
     for row, label, weight in zip(x, labels, w, strict=True):
         kernels.learn(row, int(label), float(weight))
         scores.append(kernels.scores[0])
+    all_scores = np.array(scores)
+    likeliest = all_scores.argmax(axis=1) if classes > 2 else all_scores[:, 0] > 0
     for c in range(1 if classes == 2 else classes):
         signs = np.where(labels == (1 if classes == 2 else c), 1.0, -1.0)
-        weights, wanted = pegasos(of, loss, x, signs, w)
-        np.testing.assert_allclose(np.array(scores)[:, c], wanted, rtol=1e-5, atol=1e-6)
+        weights, wanted, forgotten = pegasos(of, loss, x, signs, w, wrong=likeliest != labels)
+        assert kernels.own["clock"][FORGOTTEN] == pytest.approx(forgotten)
+        assert (forgotten > 0) == forgets
+        np.testing.assert_allclose(all_scores[:, c], wanted, rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(machine(kernels, c), weights, rtol=1e-6, atol=1e-8)
         assert kernels.own["norm"][c] == pytest.approx(float(weights @ weights), rel=1e-5)
 
