@@ -49,12 +49,17 @@ def data(name: str) -> Data:
     names = list(range(FEATURES))
     if name.endswith("Regressor"):
         return x, np.round(np.nan_to_num(x) @ np.arange(FEATURES) + rng.normal(size=N), 3), names
+    if name == KEYED:  # half of the keys have classes of their own
+        x[:, 0] = rng.zipf(1.3, N) % 150
+        cells += x[:, 0].astype(int) % 2
     return x, (cells + (rng.random(N) < 0.05)) % CLASSES, names
 
 
 def made(name: str, **options: Any) -> Any:
     if name == KEYED:  # by one of the fields, and more of them than are kept
-        return stream_llsvm.KeyedClassifier(made("SAPLClassifier"), key="c", max_keys=100)
+        return stream_llsvm.KeyedClassifier(
+            made("SAPLClassifier"), **({"key": 0, "max_keys": 100} | options)
+        )
     return getattr(stream_llsvm, name)(**(OPTIONS.get(name, {}) | options))
 
 
@@ -163,10 +168,12 @@ def has_way(name: str, way: str) -> bool:
     kind = getattr(stream_llsvm, name)
     if way == "warm":
         return hasattr(kind, "warm_start")
+    if way == "sparse" and name == KEYED:
+        return False  # a sparse matrix has no column of keys
     return way != "threads" or name == "CommitteeClassifier"
 
 
-CASES = [(name, way) for name in LEARNERS for way in WAYS if has_way(name, way)]
+CASES = [(name, way) for name in (*LEARNERS, KEYED) for way in WAYS if has_way(name, way)]
 
 
 def digest_of(model: Any) -> str:
@@ -179,6 +186,10 @@ def digest_of(model: Any) -> str:
 
 
 def sections_of(model: Any) -> list[Any]:
+    if isinstance(model, stream_llsvm.KeyedClassifier):
+        bank, rows = model._bank, model._bank.rows()
+        shared = [bank.trust, bank.tallies, bank.statistics]
+        return [*sections_of(model.model), *shared, rows.matrix, rows.facts, rows.clocks]
     memory = model._state
     return [
         view

@@ -26,6 +26,7 @@ import json, sys, threading, time
 from pathlib import Path
 from stream_llsvm.connectors import FileSink, FileSource
 from stream_llsvm.engine import Checkpoints, Engine
+from stream_llsvm.learners.registry import KEYED
 from tests.digests import made
 
 way, stuck_after, data, folder, *names = sys.argv[1:]
@@ -48,7 +49,8 @@ for name in names:
     sink = Stuck(own / "out.jsonl")
     label, other = ("number", "class") if name.endswith("Regressor") else ("class", "number")
     engine = Engine(
-        FileSource([data], label=label, ignore=[other]), made(name), sink=sink,
+        FileSource([data], label=label, ignore=[other]),
+        made(name, **({"key": "c"} if name == KEYED else {})), sink=sink,
         checkpoints=Checkpoints(own / "checkpoints"), every=0.0, max_batch=100,
         clock=lambda: 0.0,
     )
