@@ -52,14 +52,15 @@ class StepsOracle(SurpriseOracle):
 
     def learn(self, loss: float, weight: float, t: float, least: float) -> float:
         """Take the loss of a record; return the share of t, steps less forgotten, that is left."""
-        usual, square, first = self.usual, self.square, self.weight == 0
-        if self.of_numbers and not first:
+        usual, square = self.usual, self.square
+        known = self.weight > 0 and (not self.of_numbers or usual > 1e-150)
+        if self.of_numbers and known:
             loss = min(loss, 16 * usual)
         self.weight += weight
         pace = min(1, weight * max(1 / 5_000, 1 / self.weight))
         self.usual += pace * (loss - usual)
         self.square += pace * (loss**2 - square)
-        if first:
+        if not known:
             return 1.0
         unit = usual if self.of_numbers else 1.0
         keep = self.kept((loss - usual) / unit, max(0, square - usual**2) / unit**2, weight)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from stream_llsvm import (
     PegasosClassifier,
     PegasosRegressor,
 )
+from stream_llsvm.kernels.surprise import FORGOTTEN
+from stream_llsvm.members.family.pegasos.steps import STEPS
 
 KEYS, EACH = 4, 8_000
 
@@ -84,3 +87,28 @@ def test_numbers_that_turn_round_are_learned_anew(unit: float, standardize: bool
     assert calm[True] == pytest.approx(calm[False], rel=1e-3)
     assert late[True] < 1.2 * calm[True]
     assert late[False] > 2 * calm[True]
+
+
+def test_what_learners_forgot_is_forgotten_when_they_are_merged() -> None:
+    """Together they remember what each of them does; of one that learned in calm, all."""
+    rng = np.random.default_rng(3)
+    base, calm, turned = 40_000, 1_000, 3_000
+    X = rng.normal(size=(base + turned, 4))
+    y = X.sum(axis=1) > 0
+
+    def remembered(model: PegasosClassifier) -> float:
+        assert model._state is not None
+        own = model._state.views(1)
+        return float(own["head"][STEPS] - own["clock"][FORGOTTEN])
+
+    model = PegasosClassifier()
+    model.learn_many(X[:base], y[:base])
+    same, others = copy.deepcopy(model), [copy.deepcopy(model) for _ in range(2)]
+    same.learn_many(X[:calm], y[:calm])
+    for other in others:
+        other.learn_many(X[base:], ~y[base:])
+        assert remembered(other) < 2 * turned
+    merged = others[0].merge(others[1:], since=model)
+    assert remembered(merged) == pytest.approx(sum(map(remembered, others)))
+    assert merged._state is not None and merged._state.sound()
+    assert remembered(same.merge([same], since=model)) == base + 2 * calm
