@@ -130,7 +130,7 @@ def _answers(model: Any, one: Recent) -> bool:
         if one.sure is None:
             return math.isclose(model.predict_one(one.x), one.prediction, rel_tol=1e-6)
         memory = model._state
-        memory.run_one(*model._features.encode(one.x), keep=False)
+        memory.run_one(model._features.encode(one.x), keep=False)
     except (ValueError, TypeError):
         return False
     code = int(memory.one_likeliest[0])

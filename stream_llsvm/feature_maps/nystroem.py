@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from river import base
 
 from stream_llsvm.feature_maps.base import Made, as_numbers
+from stream_llsvm.locks import OneAtATime, locked
 from stream_llsvm.options import number, whole
 from stream_llsvm.records.features import FeatureSpace
 
@@ -20,7 +21,7 @@ _SMALLEST = 1e-8
 _FARTHEST = 1e100
 
 
-class OnlineNystroem(base.Transformer):
+class OnlineNystroem(OneAtATime, base.Transformer):
     """The RBF kernel exp(-gamma |x - y|^2) through landmarks that are a sample of the stream.
 
     A record's features are K^(-1/2) k(x): their inner products are the kernel exactly at the
@@ -63,11 +64,13 @@ class OnlineNystroem(base.Transformer):
         self.settled = whole("settled", settled, 0, 10**15)
         self.seed = whole("seed", seed, 0, 2**32 - 1)
         self._rng = np.random.default_rng(seed)
+        self._lock = self._make_lock()
         self._features = FeatureSpace()
         self._landmarks = np.zeros((0, 0))
         self._root: Array | None = None
         self._seen = 0
 
+    @locked
     def learn_one(self, x: Mapping[Any, Any]) -> None:
         """Maybe keep the record as a landmark.
 
@@ -94,6 +97,7 @@ class OnlineNystroem(base.Transformer):
         grown[place] = row
         self._landmarks, self._root = grown, None
 
+    @locked
     def transform_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the features of a record, named 0, 1, ...; none before there is a landmark.
 

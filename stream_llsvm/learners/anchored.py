@@ -13,6 +13,7 @@ from stream_llsvm.feature_maps.space import MappedSpace
 from stream_llsvm.learners.feature_map import CODE_IN, checked_map, feature_of, unmapped
 from stream_llsvm.learners.margins import MarginClassifier
 from stream_llsvm.learners.problem import put_at_optimum
+from stream_llsvm.locks import locked
 from stream_llsvm.members.anchors.codes import CODINGS
 from stream_llsvm.members.anchors.member import LADDER, Anchors
 from stream_llsvm.members.anchors.state import LADDER as LADDER_SCHEDULE
@@ -243,6 +244,7 @@ class AnchorClassifier(MarginClassifier):
         labels = as_labels(y, len(matrix))
         self._warm_start_rows(names, matrix, labels, epochs, put_at_optimum, texts=texts)
 
+    @locked
     def explain_one(self, x: Mapping[Any, Any], label: Hashable | None = None) -> Explanation:
         """Take the prediction for a record apart into what each feature contributes.
 

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stream_llsvm.locks import OneAtATime, locked
 from stream_llsvm.records.frames import Matrix, as_matrix, frame_like, like
 from stream_llsvm.records.labels import label_array
 
 
-class AnswersMany(abc.ABC):
+class AnswersMany(OneAtATime, abc.ABC):
     """The methods that take frames and arrays, and learn nothing."""
 
     @property
@@ -29,6 +30,7 @@ class AnswersMany(abc.ABC):
     def _shares_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.float64]:
         """Return a row's share of each label, a column a label."""
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """Return the likeliest label of each row, in the kind of series that X's library has.
 
@@ -40,6 +42,7 @@ class AnswersMany(abc.ABC):
         """
         return like(X, decoded(self.classes, self._codes_of(*as_matrix(X)[:2])))
 
+    @locked
     def predict_proba_many(self, X: Any) -> Any:
         """Return each label's share for each row, a column a label; see `predict_proba_one`.
 

@@ -12,6 +12,7 @@ from stream_llsvm.learners.identity import Itself
 from stream_llsvm.learners.many import ManyRecords
 from stream_llsvm.learners.merge import Mergeable
 from stream_llsvm.learners.weights import checked_weight
+from stream_llsvm.locks import let_go, locked
 from stream_llsvm.model.attribution import (
     at_places,
     class_contributions,
@@ -41,7 +42,8 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
     """A list of members and a mixer, learning one record at a time.
 
     Subclasses keep their parameters and say which members they are made of. Features and classes
-    are discovered as they appear; nothing is learned from a record that is refused.
+    are discovered as they appear; nothing is learned from a record that is refused. Several threads
+    may call one model: it serves them one after the other.
     """
 
     @property
@@ -49,6 +51,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         return True
 
     @property
+    @locked
     def anchors(self) -> list[Anchor]:
         """Where the anchors are, in the user's units, with their mass and their own machines.
 
@@ -61,11 +64,13 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         return anchors_of(self._state, self._features.names, self._labels.labels, which)
 
     @property
+    @locked
     def mixture(self) -> list[MemberReport]:
         """How each member is doing: its weights, its own log loss, what it is worth."""
         return [] if self._state is None else mixture_of(self._state)
 
     @property
+    @locked
     def feature_relevance(self) -> dict[Any, float]:
         """How much each feature counts in the learned metric, 1 on the mean; empty without one."""
         return {} if self._state is None else relevance_of(self._state, self._features.names)
@@ -83,20 +88,24 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             How much the record counts: 2 takes steps twice as long, 0 none at all.
 
         """
-        row = self._features.encode(x)
-        code = self._labels.code(y)
-        weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
-        if self._features.ignored or code < 0 or self._state is None:
-            if weight == 0:
-                return
-            lacking = self._features.lacking_of_last(x)
-            self._make_room(x if lacking is None else lacking, [y])
-            row = self._features.encode(x)
+        lock = self._lock
+        try:
+            lock.acquire()
+            features, state = self._features, self._state
+            row = features.encode(x)
             code = self._labels.code(y)
-        if weight == 0:
-            return
-        assert self._state is not None
-        self._run_one(self._state, row, code, weight)
+            weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
+            if (features.ignored or code < 0 or state is None) and weight > 0:
+                lacking = features.lacking_of_last(x)
+                self._make_room(x if lacking is None else lacking, [y])
+                row, state = features.encode(x), self._state
+                code = self._labels.code(y)
+            if state is not None and weight > 0:
+                state.run_one(row, code, weight, keep=not features.ignored)
+        except BaseException:
+            let_go(lock)
+            raise
+        lock.release()
 
     def predict_one(self, x: Record, **kwargs: Any) -> Any:
         """Return the likeliest label, None before anything was learned.
@@ -109,10 +118,16 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
-        if self._asked(x) is None:
-            return None
-        assert self._state is not None
-        return self._labels.labels[self._state.one_likeliest[0]]
+        lock, answer = self._lock, None
+        try:
+            lock.acquire()
+            if self._asked(x) is not None and self._state is not None:
+                answer = self._labels.labels[self._state.one_code[0]]
+        except BaseException:
+            let_go(lock)
+            raise
+        lock.release()
+        return answer
 
     def predict_proba_one(self, x: Record, **kwargs: Any) -> dict[Any, float]:
         """Return each label's probability; empty before anything was learned.
@@ -125,29 +140,40 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
-        if self._asked(x) is None:
-            return {}
-        assert self._state is not None
-        return dict(zip(self._labels.labels, self._state.one_proba[0].tolist(), strict=True))
+        lock, shares = self._lock, ()
+        try:
+            lock.acquire()
+            if self._asked(x) is not None and self._state is not None:
+                shares = self._state.one_shares.tolist()
+            answer = dict(zip(self._labels.labels, shares, strict=True))
+        except BaseException:
+            let_go(lock)
+            raise
+        lock.release()
+        return answer
 
+    @locked
     def _unkept_proba_one(self, x: Record) -> dict[Any, float]:
         """Return the same, and keep nothing of it: no label will come."""
-        if self._asked(x, keep=False) is None:
+        if self._asked(x, keep=False) is None or self._state is None:
             return {}
-        assert self._state is not None
-        return dict(zip(self._labels.labels, self._state.one_proba[0].tolist(), strict=True))
+        return dict(zip(self._labels.labels, self._state.one_shares.tolist(), strict=True))
 
     def _asked(self, x: Record, *, keep: bool = True) -> Row | None:
         """Answer a record, whose row is returned; None before anything was learned."""
-        row = self._features.encode(x)
-        memory = self._state
-        if memory is None:
+        features, state = self._features, self._state
+        row = features.encode(x)
+        if state is None:
             return None
-        if self._features.ignored or not x:
+        ignored = features.ignored
+        if ignored or not x:
             self._warn_of_unknown(x)
-        self._run_one(memory, row, keep=keep)
+        # A record with unknown features is encoded without them: its digest would not match when
+        # its label comes, so that its prediction need not be kept.
+        state.run_one(row, keep=keep and not ignored)
         return row
 
+    @locked
     def decision_function_one(self, x: Record) -> dict[Any, float]:
         """Return each label's score, as the mixer adds it up; they sum to zero.
 
@@ -167,6 +193,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         scores = memory.trust @ views["normal"]
         return dict(zip(self._labels.labels, scores.tolist(), strict=True))
 
+    @locked
     def explain_one(self, x: Record, label: Hashable | None = None) -> Explanation:
         """Take the prediction for a record apart into what each feature contributes.
 
@@ -183,8 +210,8 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
         if memory is None:
             raise ValueError("nothing has been learned yet, so there is nothing to explain")
         row = memory.as_taken(row)
-        memory.run_one(row.values, row.columns, row.starts, keep=False)
-        code = int(memory.one_likeliest[0]) if label is None else self._labels.code(label)
+        memory.run_one(row, keep=False)
+        code = memory.one_code[0] if label is None else self._labels.code(label)
         if code < 0:
             raise ValueError(f"the label {label!r} has not been seen; those seen: {self.classes}")
         columns, z = scaled_of(memory, row)
@@ -203,7 +230,7 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             at_places(taken.held, columns),
         )
         # Whoever looks at the model next finds the record itself in it.
-        memory.run_one(row.values, row.columns, row.starts, keep=False)
+        memory.run_one(row, keep=False)
         named = row.values.reshape(-1) != ABSENT
         shown = np.flatnonzero(named & bool(contributions or slopes.any()))
         weights = weights_of(row, names, slopes, shown)

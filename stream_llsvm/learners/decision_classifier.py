@@ -9,9 +9,10 @@ from river import base
 
 from stream_llsvm.learners.class_weights import ClassWeights
 from stream_llsvm.learners.decision import Decided, Decision
+from stream_llsvm.locks import OneAtATime, locked
 
 
-class DecidingClassifier(base.Classifier):
+class DecidingClassifier(OneAtATime, base.Classifier):
     """Any classifier, with decisions of its own from its probabilities.
 
     `predict_one` is the decision, `predict_proba_one` what the classifier says, and
@@ -50,6 +51,7 @@ class DecidingClassifier(base.Classifier):
         coverage: float | None = None,
         class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
     ) -> None:
+        self._lock = self._make_lock()
         self.model = model
         self.costs, self.hold, self.coverage = costs, hold, coverage
         self.class_weight = class_weight
@@ -61,6 +63,7 @@ class DecidingClassifier(base.Classifier):
     def _multiclass(self) -> bool:
         return bool(self.model._multiclass)
 
+    @locked
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
         """Learn from one record, after it was decided.
 
@@ -85,6 +88,7 @@ class DecidingClassifier(base.Classifier):
             learner: Any = self.model
             learner.learn_one(x, y, w=w)
 
+    @locked
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Return each label's probability, as the classifier says it.
 
@@ -99,6 +103,7 @@ class DecidingClassifier(base.Classifier):
         proba: dict[Any, float] = self.model.predict_proba_one(x, **kwargs)
         return proba
 
+    @locked
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Return what is decided, None before anything was learned.
 
@@ -114,6 +119,7 @@ class DecidingClassifier(base.Classifier):
             return self.model.predict_one(x, **kwargs)
         return self._decided(x).label
 
+    @locked
     def predict_set_one(self, x: dict[Any, Any]) -> tuple[Any, ...]:
         """Return the labels that hold the truth as often as ``coverage`` promises.
 

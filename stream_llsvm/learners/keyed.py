@@ -17,6 +17,7 @@ from stream_llsvm.learners.identity import Itself
 from stream_llsvm.learners.keyed_reasons import KeyedExplanation, explained
 from stream_llsvm.learners.many import Correct
 from stream_llsvm.learners.weights import checked_weight, checked_weights
+from stream_llsvm.locks import OneAtATime, locked
 from stream_llsvm.model.bank import Ages, Bank
 from stream_llsvm.model.explain import MemberReport
 from stream_llsvm.model.file import write
@@ -33,7 +34,7 @@ from stream_llsvm.version import __version__
 Array = NDArray[np.float64]
 
 
-class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
+class KeyedClassifier(OneAtATime, base.MiniBatchClassifier, metaclass=Itself):
     """A classifier for each key, such as each customer: all learn together, and each by itself.
 
     One model learns all records. For each key a small linear machine learns what the model gets
@@ -99,6 +100,11 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         self.spill = None if spill is None else os.fspath(spill)
         room = None if self.spill is None else Spill(self.spill)
         self._bank = Bank(self.max_keys, self.most_features, room)
+        self._lock = self._make_lock()
+
+    def _make_lock(self) -> Any:
+        """Return the global model's: whoever has that one has both."""
+        return self.model._lock
 
     @property
     def _multiclass(self) -> bool:
@@ -125,10 +131,12 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         return len(self._bank)
 
     @property
+    @locked
     def ages(self) -> list[Ages]:
         """How answers did by how many records their keys had had, and how far these are trusted."""
         return self._bank.ages
 
+    @locked
     def records_of(self, key: Any) -> int:
         """Return how many records a key has had, up to 65,535; 0 of one that is not known.
 
@@ -141,6 +149,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         known = self._bank.known(checked_key(key))
         return 0 if known is None else known.facts & MOST_COUNTED
 
+    @locked
     def learn_one(self, x: Record, y: Hashable, w: float = 1.0) -> None:
         """Learn from one record.
 
@@ -162,7 +171,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         brings = bool(model._features.ignored) or code < 0
         if brings and weight > 0 and model._state is not None:
             # As it was before it knew of the class or the features that come.
-            model._state.run_one(row.values, row.columns, row.starts, keep=False)
+            model._state.run_one(row, keep=False)
             told = model._state.one_proba.copy()
         model.learn_one(rest, y, weight)
         if weight == 0:
@@ -175,6 +184,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         row, code = model._features.encode(rest), model._labels.code(y)
         self._correct_one(key, row, proba, code, weight)
 
+    @locked
     def predict_one(self, x: Record, **kwargs: Any) -> Any:
         """Return the likeliest label, None before anything was learned.
 
@@ -189,6 +199,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         answer = self._answer_one(x)
         return None if answer is None else self.classes[answer[1]]
 
+    @locked
     def predict_proba_one(self, x: Record, **kwargs: Any) -> dict[Any, float]:
         """Return each label's probability; empty before anything was learned.
 
@@ -203,6 +214,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         answer = self._answer_one(x)
         return {} if answer is None else dict(zip(self.classes, answer[0].tolist(), strict=True))
 
+    @locked
     def _unkept_proba_one(self, x: Record) -> dict[Any, float]:
         """Return the same, and keep nothing of it: no label will come."""
         answer = self._answer_one(x, keep=False)
@@ -223,6 +235,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         """
         self._test_then_learn(X, y, w, keep=False)
 
+    @locked
     def test_then_learn(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[Any]:
         """Learn from each row in turn, and return the labels predicted just before.
 
@@ -239,6 +252,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         likeliest = self._test_then_learn(X, y, w, keep=True)
         return decoded(self.classes, likeliest)
 
+    @locked
     def warm_start(self, X: Any, y: Any, epochs: int = 10, w: Any = 1.0) -> None:
         """Learn from history first, then go live.
 
@@ -276,6 +290,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
 
         model._proba_of(names, matrix, keep=False, correct=taught)
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """Return the likeliest label of each row, in the kind of series that X's library has.
 
@@ -288,6 +303,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         likeliest = self._answers(X)[1]
         return like(X, decoded(self.classes, likeliest))
 
+    @locked
     def predict_proba_many(self, X: Any) -> Any:
         """Return each label's probability for each row, a column a label.
 
@@ -299,6 +315,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         """
         return frame_like(X, dict(zip(self.classes, self._answers(X)[0].T, strict=True)))
 
+    @locked
     def explain_one(self, x: Record, label: Hashable | None = None) -> KeyedExplanation:
         """Take a prediction apart into the global model's part and the key's, which add up.
 
@@ -365,6 +382,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         keys, records = parted(X, self.key)
         return self._checked(keys), records
 
+    @locked
     def _test_then_learn(self, X: Any, y: Any, w: Any, *, keep: bool) -> NDArray[np.int64]:
         keys, (names, matrix, texts) = self._parted(X)
         labels = as_labels(y, len(matrix))
@@ -445,6 +463,7 @@ class KeyedClassifier(base.MiniBatchClassifier, metaclass=Itself):
         of_model = {"model": type(self.model).__name__} | self.model._saved_params()
         return of_model | self._own_params()
 
+    @locked
     def _payload(self, *, rows: bool = True) -> dict[str, object]:
         """Return what a file holds, maybe but for the rows of keys; nothing in it changes."""
         return {

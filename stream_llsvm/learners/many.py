@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.learners.answers import AnswersMany, decoded
 from stream_llsvm.learners.weights import checked_weights
+from stream_llsvm.locks import locked
 from stream_llsvm.model.growth import GrowingModel
 from stream_llsvm.model.rows import Rows
 from stream_llsvm.model.state import ModelState
@@ -48,6 +49,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         """
         self._test_then_learn(X, y, w, keep=False)
 
+    @locked
     def test_then_learn(self, X: Any, y: Any, w: Any = 1.0) -> NDArray[Any]:
         """Learn from each row in turn, and return the labels predicted just before.
 
@@ -69,6 +71,7 @@ class ManyRecords(GrowingModel, AnswersMany):
         likeliest = self._test_then_learn(X, y, w, keep=True)
         return decoded(self._labels.labels, likeliest)
 
+    @locked
     def _test_then_learn(self, X: Any, y: Any, w: Any, *, keep: bool) -> NDArray[np.int64]:
         # Where nobody is told what was predicted, no prediction waits for its label.
         names, matrix, texts = as_matrix(X)
@@ -78,6 +81,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             return self._proba_of(names, matrix, keep=keep)[1]
         return self._test_then_learn_rows(names, matrix, labels, importance, keep=keep, texts=texts)
 
+    @locked
     def _test_then_learn_rows(
         self,
         names: Sequence[Hashable],
@@ -226,6 +230,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             labels = [labels[i] for i in counts.tolist()]
         self._warm_start_rows(names, matrix, labels, epochs, importance=importance, texts=texts)
 
+    @locked
     def _warm_start_rows(
         self,
         names: Sequence[Hashable],
@@ -254,6 +259,7 @@ class ManyRecords(GrowingModel, AnswersMany):
     def _shares_of(self, names: Sequence[Hashable], matrix: Matrix) -> NDArray[np.float64]:
         return self._shares_and_codes(names, matrix)[0]
 
+    @locked
     def _shares_and_codes(
         self, names: Sequence[Hashable], matrix: Matrix
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -261,6 +267,7 @@ class ManyRecords(GrowingModel, AnswersMany):
             self._warn_of_unknown_in(names, matrix)
         return self._proba_of(names, matrix)
 
+    @locked
     def _proba_of(
         self,
         names: Sequence[Hashable],

@@ -6,6 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
@@ -13,6 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from stream_llsvm.kernels.run import MIXED, SEEN, TAUGHT
+from stream_llsvm.locks import OneAtATime
 from stream_llsvm.model.align import grown_to, reorder
 from stream_llsvm.model.feature_warnings import levels_to_the_caller
 from stream_llsvm.model.growth import FREE, GrowingModel
@@ -106,7 +108,13 @@ class Mergeable(GrowingModel):
         """
         if isinstance(others, GrowingModel):
             raise TypeError("others are several models: model.merge([other])")
-        return merge([self, *others], weights, since)
+        models = [self, *others]
+        with ExitStack() as stack:
+            # In one order, so that two threads that merge the same models do not wait for ever.
+            for model in sorted([*models, since], key=id):
+                if isinstance(model, OneAtATime):
+                    stack.enter_context(model._lock)
+            return merge(models, weights, since)
 
 
 def merge(

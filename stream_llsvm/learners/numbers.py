@@ -15,6 +15,7 @@ from stream_llsvm.learners.identity import Itself
 from stream_llsvm.learners.merge import Mergeable
 from stream_llsvm.learners.number_reasons import explain_number
 from stream_llsvm.learners.weights import checked_weight, checked_weights
+from stream_llsvm.locks import let_go, locked
 from stream_llsvm.model.explain import Explanation
 from stream_llsvm.model.file import ModelFileError
 from stream_llsvm.model.number_state import NumberState
@@ -30,7 +31,8 @@ _ONE_SCORE = (False, True)
 class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
     """One number a record. Subclasses keep their options and say which members they are made of.
 
-    The last of the members is ``Numbers``, which knows the target's scale.
+    The last of the members is ``Numbers``, which knows the target's scale. Several threads may call
+    one model: it serves them one after the other.
     """
 
     _state_of = NumberState
@@ -62,16 +64,22 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
             How much the record counts.
 
         """
-        row, state = self._features.encode(x), self._state
-        target = _target(y)
-        weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
-        if weight == 0:
-            return
-        if self._features.ignored or state is None:
-            lacking = self._features.lacking_of_last(x)
-            state = self._know(x if lacking is None else lacking)
-            row = self._features.encode(x)
-        state.answer_one(row, target, weight)
+        lock = self._lock
+        try:
+            lock.acquire()
+            features, state = self._features, self._state
+            row, target = features.encode(x), _target(y)
+            weight = 1.0 if type(w) is float and w == 1.0 else checked_weight(w)
+            if (features.ignored or state is None) and weight > 0:
+                lacking = features.lacking_of_last(x)
+                state = self._know(x if lacking is None else lacking)
+                row = features.encode(x)
+            if state is not None and weight > 0:
+                state.answer_one(row, target, weight)
+        except BaseException:
+            let_go(lock)
+            raise
+        lock.release()
 
     def predict_one(self, x: Mapping[Any, Any]) -> float:
         """Return the number expected, 0 before anything was learned.
@@ -82,13 +90,21 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
             The record.
 
         """
-        row, state = self._features.encode(x), self._state
-        if state is None:
-            return 0.0
-        if self._features.ignored or not x:
-            self._warn_of_unknown(x)
-        return state.answer_one(row)
+        lock, answer = self._lock, 0.0
+        try:
+            lock.acquire()
+            row, state = self._features.encode(x), self._state
+            if state is not None:
+                if self._features.ignored or not x:
+                    self._warn_of_unknown(x)
+                answer = state.answer_one(row)
+        except BaseException:
+            let_go(lock)
+            raise
+        lock.release()
+        return answer
 
+    @locked
     def explain_one(self, x: Mapping[Any, Any]) -> Explanation:
         """Take the number told for a record apart into what each feature adds to it.
 
@@ -142,6 +158,7 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
         told = self._test_then_learn_rows(names, matrix, targets, importance, texts)
         return np.where(np.isnan(told), 0.0, told)
 
+    @locked
     def _test_then_learn_rows(
         self,
         names: Sequence[Hashable],
@@ -177,6 +194,7 @@ class NumberLearner(Mergeable, base.MiniBatchRegressor, metaclass=Itself):
             out[: taught[0] + 1 if len(taught) else n] = np.nan
         return out[:, 0]
 
+    @locked
     def predict_many(self, X: Any) -> Any:
         """Return the number expected for each row, in the kind of series that X's library has.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stream_llsvm.kernels.run import USUALLY_NAMED
+from stream_llsvm.locks import OneAtATime, locked
 from stream_llsvm.members.base import Member
 from stream_llsvm.model.description import convert, described
 from stream_llsvm.model.file import ModelFileError, write
@@ -23,7 +24,6 @@ from stream_llsvm.options import flag, whole
 from stream_llsvm.records.columns import hashes_of, is_derived
 from stream_llsvm.records.features import FeatureSpace
 from stream_llsvm.records.labels import LabelSpace
-from stream_llsvm.records.rows import Row
 from stream_llsvm.version import __version__
 
 #: A saved model is at most twice as wide as its features are many, and so much.
@@ -34,13 +34,14 @@ _NEARLY = 0.75
 FREE = ("threads", "max_mb")
 
 
-class GrowingModel(BoundedModel):
+class GrowingModel(OneAtATime, BoundedModel):
     """Names, labels and the state that the kernels work on."""
 
     _state_of: type[ModelState] = ModelState
 
     def __init__(self, standardize: bool = True, max_mb: int = 1_024, seed: int = 0) -> None:
         super().__init__()
+        self._lock = self._make_lock()
         self.standardize = flag("standardize", standardize)
         self.max_mb = whole("max_mb", max_mb, 1, 10**6)
         self.seed = whole("seed", seed, 0, 2**32 - 1)
@@ -101,8 +102,9 @@ class GrowingModel(BoundedModel):
                     "change, any other option makes another model"
                 )
         type(self)(**own._get_params() | dict(new_attrs))  # which checks them
-        for name, value in new_attrs.items():
-            setattr(self, name, value)
+        with self._lock:
+            for name, value in new_attrs.items():
+                setattr(self, name, value)
 
     @property
     def classes(self) -> tuple[Any, ...]:
@@ -110,6 +112,7 @@ class GrowingModel(BoundedModel):
         return self._labels.labels
 
     @property
+    @locked
     def features(self) -> tuple[Hashable, ...]:
         """The names of the features seen so far."""
         return self._features.fields
@@ -257,20 +260,6 @@ class GrowingModel(BoundedModel):
         if self._features.has_derived:
             state.share_out(self._features.shares())
 
-    def _run_one(
-        self,
-        memory: ModelState,
-        row: Row,
-        code: int = -1,
-        importance: float = 1.0,
-        *,
-        keep: bool = True,
-    ) -> None:
-        # A record with unknown features is encoded without them: its digest would not match when
-        # its label comes, so that its prediction need not be kept.
-        keep = keep and not self._features.ignored
-        memory.run_one(row.values, row.columns, row.starts, code, importance, keep=keep)
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, whole or not at all; `load_model` reads it.
 
@@ -282,6 +271,7 @@ class GrowingModel(BoundedModel):
         """
         write(path, self._payload())
 
+    @locked
     def _payload(self) -> dict[str, object]:
         """Return what a file holds; nothing in it changes any more."""
         self._give_back()

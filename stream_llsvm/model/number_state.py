@@ -64,28 +64,26 @@ class NumberState(ModelState):
 
     def answer_one(self, row: Row, target: float | None = None, importance: float = 1.0) -> float:
         """Return the answer to a single row, and learn its target if there is one."""
+        if row is not self._last_row:
+            self._prepare_calls(row, keep=False)
+        if target is None:
+            run_numbers(*self._asked)
+        else:
+            self._one_target[0] = target
+            self._importance[0] = importance
+            run_numbers(*self._taught)
+        return self._one_answer.item()
+
+    def _prepare_calls(self, row: Row, *, keep: bool) -> None:
+        """Gather what `answer_one` calls the kernel with."""
         if not self._ready:
             self._get_ready()
         values, columns, starts = row
-        if values is not self._last:
-            self._last, self._last_flat = values, values.reshape(-1)
-        targets = self._no_target
-        if target is not None:
-            targets = self._one_target
-            targets[0] = target
-            self._one_importance[0] = importance
-        run_numbers(
-            self.state,
-            self.scratch,
-            self.plan,
-            self._last_flat,
-            columns,
-            starts,
-            targets,
-            self._one_importance,
-            self._one_answer,
-        )
-        return float(self._one_answer[0, 0])
+        record = (self.state, self.scratch, self.plan, values.reshape(-1), columns, starts)
+        answer = (self._one_importance, self._one_answer)
+        self._asked = (*record, self._no_target, *answer)
+        self._taught = (*record, self._one_target, *answer)
+        self._last_row = row
 
     def pool_units(
         self, memories: Sequence[ModelState], share: Array, *, since: bool

@@ -71,9 +71,9 @@ class ModelState:
     #: What is never copied or pickled, since it can be made again.
     _made_again = frozenset(
         {
-            "scratch", "_ready", "_keeps", "_last", "_last_columns", "_last_flat", "_asked",
-            "_taught", "_unlabelled", "_one_label", "_one_importance", "one_proba",
-            "one_likeliest", "_views", "_reserve",
+            "scratch", "_ready", "_keeps", "_last_row", "_asked", "_taught", "_unlabelled",
+            "_one_label", "_one_importance", "one_proba", "one_likeliest", "_label", "_importance",
+            "one_shares", "one_code", "_views", "_reserve",
         }
     )  # fmt: skip
 
@@ -161,8 +161,7 @@ class ModelState:
         self._ready = False
         self._keeps = bool(self.plan[0, at.MODEL_ROW.keep])
         # The last single row, and what the kernel is called with.
-        self._last = self._last_flat = np.zeros(0)
-        self._last_columns = np.zeros(0, dtype=np.int64)
+        self._last_row: Row | None = None
         self._asked: tuple[NDArray[Any], ...] = ()
         self._taught: tuple[NDArray[Any], ...] = ()
         # What a call with a single row needs; made once, since making four arrays costs more
@@ -172,6 +171,9 @@ class ModelState:
         self._one_importance = np.ones(1)
         self.one_proba = np.zeros((1, self.n_classes))
         self.one_likeliest = np.zeros(1, dtype=np.int64)
+        # The same once more: Python reads and writes them in half the time.
+        self._label, self._importance = map(memoryview, (self._one_label, self._one_importance))
+        self.one_shares, self.one_code = map(memoryview, (self.one_proba[0], self.one_likeliest))
 
     def begin(self, zeros: NDArray[np.float64] | None = None) -> None:
         """Allocate, or take these zeros, and fill in the first state."""
@@ -315,9 +317,7 @@ class ModelState:
 
     def run_one(
         self,
-        values: NDArray[np.float64],
-        columns: NDArray[np.int64],
-        starts: NDArray[np.int64],
+        row: Row,
         code: int = -1,
         importance: float = 1.0,
         *,
@@ -325,39 +325,33 @@ class ModelState:
     ) -> None:
         """Predict a single row and, if its label's code is not -1, learn it.
 
-        Fills ``one_proba`` and ``one_likeliest``.
+        Fills ``one_proba`` and ``one_likeliest``, of which ``one_shares`` and ``one_code`` are
+        views.
         """
-        if not self._ready:
-            self._get_ready()
-        # Writing into the plan, making a view and gathering arrays each take as long as three
-        # features.
-        if keep is not self._keeps:
-            self.plan[0, at.MODEL_ROW.keep] = self._keeps = keep
-        if values is not self._last or columns is not self._last_columns:
-            self._prepare_calls(values, columns, starts)
+        if row is not self._last_row or keep is not self._keeps:
+            self._prepare_calls(row, keep=keep)
         if code < 0:
             run(*self._asked)
             return
-        self._one_label[0] = code
-        self._one_importance[0] = importance
+        self._label[0], self._importance[0] = code, importance
         run(*self._taught)
 
-    def _prepare_calls(
-        self, values: NDArray[np.float64], columns: NDArray[np.int64], starts: NDArray[np.int64]
-    ) -> None:
-        """Gather what `run_one` calls the kernel with; dense rows come in one array all the time.
+    def _prepare_calls(self, row: Row, *, keep: bool) -> None:
+        """Gather what `run_one` calls the kernel with; dense rows are the same all the time.
 
         What is only predicted has a label of its own, which nothing is ever written into: a call
         that was interrupted leaves no label for the next.
         """
-        self._last, self._last_columns, self._last_flat = values, columns, values.reshape(-1)
-        if self.is_capped and starts.size == 0:
-            self._last = np.zeros(0)  # the next dense row comes in the same array
-            self._last_flat, columns, starts = self.as_taken(Row(values, columns, starts))
-        row = (self.state, self.scratch, self.plan, self._last_flat, columns, starts)
+        if not self._ready:
+            self._get_ready()
+        self.plan[0, at.MODEL_ROW.keep] = self._keeps = keep
+        values, columns, starts = taken = self.as_taken(row)
+        record = (self.state, self.scratch, self.plan, values.reshape(-1), columns, starts)
         answer = (self._one_importance, self.one_proba, self.one_likeliest)
-        self._asked = (*row, self._unlabelled, *answer)
-        self._taught = (*row, self._one_label, *answer)
+        self._asked = (*record, self._unlabelled, *answer)
+        self._taught = (*record, self._one_label, *answer)
+        # What is made of a dense row is of this one only: the next one comes in the same array.
+        self._last_row = row if taken is row else None
 
     def _get_ready(self) -> None:
         """Compile or load the members' kernels; some models are only read and never come here."""

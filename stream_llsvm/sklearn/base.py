@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import os
@@ -37,6 +38,9 @@ class StreamEstimator(BaseEstimator):  # type: ignore[misc]
     _learner: ClassVar[type[Any]]
     #: What the documentation of each class ends with, given its ``name``.
     _example: ClassVar[str]
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # the model of a copy is another one, as that of a learner's
 
     def explain_one(self, x: Any) -> Explanation:
         """Return what each feature contributes to the answer to one record, by column.

@@ -58,9 +58,9 @@ True
         """
         epochs = self._passes()
         X, y = self._checked(X, y, first=True)
-        self.classes_ = np.unique(y)
-        self.model_ = self._new()
-        self.model_.warm_start(X, y, epochs=epochs)
+        model = self._new()
+        model.warm_start(X, y, epochs=epochs)
+        self.classes_, self.model_ = np.unique(y), model
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -122,10 +122,12 @@ True
         """
         check_is_fitted(self)
         X = self._records(X)
-        given = self.model_.predict_proba_many(X)
+        model = self.model_
+        with model._lock:  # whoever learns beside this may bring a class
+            given, known = model.predict_proba_many(X), model.classes
         places = {label: i for i, label in enumerate(self.classes_.tolist())}
         proba = np.zeros((X.shape[0], len(places)))
-        proba[:, [places[label] for label in self.model_.classes]] = given
+        proba[:, [places[label] for label in known]] = given
         return proba
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:

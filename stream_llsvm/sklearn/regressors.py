@@ -51,11 +51,11 @@ True
         """
         epochs = self._passes()
         X, y = self._validated(X, y, first=True, y_numeric=True)
-        self.model_ = self._new()
-        orders = np.random.default_rng(0)
+        model, orders = self._new(), np.random.default_rng(0)
         for _ in range(epochs):
             order = orders.permutation(len(y))
-            self.model_.learn_many(X[order], y[order])
+            model.learn_many(X[order], y[order])
+        self.model_ = model
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -354,6 +354,7 @@ def test_an_interrupted_lesson_leaves_no_label_behind(
     x, y = records(60)[-1]
     assert model._state is not None
     model._state._ready = where == "run"  # else as in a new process, which compiles or loads
+    model._state._last_row = None
 
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt
