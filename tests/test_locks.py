@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config  # type: ignore[import-untyped]
 from river import compose, preprocessing
 from sklearn.inspection import permutation_importance
 
@@ -40,11 +40,11 @@ MADE: dict[str, Callable[[], Any]] = {
     **{name: partial(number_support.small, learner(name)) for name in REGRESSORS},
     "KeyedClassifier": lambda: KeyedClassifier(PegasosClassifier(), key="sky"),
     "DecidingClassifier": lambda: DecidingClassifier(
-        PegasosClassifier(), hold={"label": "b", "recall": 0.8}, coverage=0.9
+        LLSVMClassifier(n_anchors=8), hold={"label": "b", "recall": 0.8}, coverage=0.9
     ),
     "Pipeline": lambda: compose.Pipeline(
         preprocessing.OneHotEncoder(),
-        OnlineNystroem(n_landmarks=12, settled=60),
+        OnlineNystroem(n_landmarks=8, settled=60),
         LLSVMClassifier(n_anchors=8),
     ),
 }
@@ -74,7 +74,7 @@ def asked(model: Any, xs: Sequence[dict[str, Any]]) -> list[str]:
     """Return all that a model says of records, to the bit."""
     told = [repr(getattr(model, how)(x)) for how in ONE if hasattr(model, how) for x in xs]
     if hasattr(model, "explain_one"):
-        told += [repr(model.explain_one(x)) for x in xs[:2]]
+        told += [repr(model.explain_one(x)) for x in xs[:1]]
     if hasattr(model, "learn_many") and not isinstance(model, compose.Pipeline):
         frame = pd.DataFrame(xs)
         told += [repr(model.predict_many(frame).tolist())]
@@ -106,7 +106,8 @@ def _threads_take_turns_often() -> Iterator[None]:
 @pytest.mark.parametrize("name", MADE)
 def test_several_threads_get_the_answers_of_one(name: str) -> None:
     model = taught(MADE[name](), stream(name, 100, 0))
-    parts = [[x for x, _ in stream(name, 30, seed)] for seed in (1, 2, 3)]
+    n = 50 if name == "Pipeline" else 200  # whose transformers take their time
+    parts = [[x for x, _ in stream(name, n, seed)] for seed in (1, 2, 3)]
     alone = [asked(model, xs) for xs in parts]
     assert together(*(partial(asked, model, xs) for xs in parts)) == alone
 
@@ -148,7 +149,11 @@ def test_a_copy_made_beside_learning_is_that_of_a_moment(name: str, tmp_path: Pa
         model.save(tmp_path / "model")
         return load_model(tmp_path / "model")
 
-    ways = [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), saved]
+    ways: list[Callable[[Any], Any]] = [
+        copy.deepcopy,
+        lambda model: pickle.loads(pickle.dumps(model)),
+        saved,
+    ]
     some, done = stream(name, 80, 0), threading.Event()
     xs, model, moments = [x for x, _ in stream(name, 3, 9)], MADE[name](), []
     for x, y in some:
@@ -198,7 +203,7 @@ def test_scikit_learns_threads_get_the_answers_of_one(name: str) -> None:
     assert together(*(partial(all_of, part) for part in parts)) == alone
     found = []
     for n in (1, 4):
-        with joblib.parallel_backend("threading"):
+        with parallel_config("threading"):
             found.append(permutation_importance(face, X, y, n_repeats=3, random_state=0, n_jobs=n))
     assert found[0].importances.tolist() == found[1].importances.tolist()
     twin = copy.copy(face).partial_fit(X[:50], y[:50])

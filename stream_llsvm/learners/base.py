@@ -140,12 +140,12 @@ class LocalClassifier(ManyRecords, Mergeable, base.MiniBatchClassifier, metaclas
             Ignored; river's interface asks for it.
 
         """
-        lock, shares = self._lock, ()
+        lock, answer = self._lock, {}
         try:
             lock.acquire()
             if self._asked(x) is not None and self._state is not None:
                 shares = self._state.one_shares.tolist()
-            answer = dict(zip(self._labels.labels, shares, strict=True))
+                answer = dict(zip(self._labels.labels, shares, strict=True))
         except BaseException:
             let_go(lock)
             raise

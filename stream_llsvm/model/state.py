@@ -172,8 +172,9 @@ class ModelState:
         self.one_proba = np.zeros((1, self.n_classes))
         self.one_likeliest = np.zeros(1, dtype=np.int64)
         # The same once more: Python reads and writes them in half the time.
-        self._label, self._importance = map(memoryview, (self._one_label, self._one_importance))
-        self.one_shares, self.one_code = map(memoryview, (self.one_proba[0], self.one_likeliest))
+        self._label = self._one_label.data
+        self._importance: Any = self._one_importance.data
+        self.one_shares, self.one_code = self.one_proba[0].data, self.one_likeliest.data
 
     def begin(self, zeros: NDArray[np.float64] | None = None) -> None:
         """Allocate, or take these zeros, and fill in the first state."""
