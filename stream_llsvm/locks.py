@@ -10,11 +10,18 @@ from __future__ import annotations
 
 import copy
 import functools
+from _thread import RLock
 from collections.abc import Callable
-from threading import RLock
 from typing import Any, Self, TypeVar
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Lock(RLock):  # type: ignore[misc]
+    """A lock whose copy is another one: river clones a model attribute by attribute."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lock, ()
 
 
 class OneAtATime:
@@ -27,7 +34,7 @@ class OneAtATime:
 
     def _make_lock(self) -> Any:
         """Return the lock of this object; one that works with another's has that one's."""
-        return RLock()
+        return Lock()
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)

@@ -183,6 +183,8 @@ def test_a_shallow_copy_is_another_model(name: str) -> None:
     xs = [x for x, _ in stream(name, 5, 1)]
     before, twin = asked(model, xs), copy.copy(model)
     assert asked(twin, xs) == before
+    if name in CLASSIFIERS | REGRESSORS:
+        assert asked(model.clone(include_attributes=True), xs) == before
     if name != "Pipeline":  # which is river's own
         taught(twin, stream(name, 50, 2))
         assert asked(model, xs) == before != asked(twin, xs)

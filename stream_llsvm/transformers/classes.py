@@ -83,7 +83,7 @@ KINDS: dict[str, Kind] = {
     "HomogeneousKernelMap": Kind(
         f"{_OURS}.homogeneous", derived=("_step", "_waves", "_level", "_heights")
     ),
-    "OnlineNystroem": Kind(f"{_OURS}.nystroem", later=("_beyond",)),
+    "OnlineNystroem": Kind(f"{_OURS}.nystroem", derived=("_lock",), later=("_beyond",)),
     "SortedWindow": Kind(_UTILS),
 }
 STATISTICS = tuple(
