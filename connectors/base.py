@@ -7,6 +7,7 @@ seeks to it continues with the very next record. Nothing here knows of models.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -18,6 +19,9 @@ from stream_llsvm.connectors.ownership import Ownership
 from stream_llsvm.records.readable import as_records, readable_record
 
 Position = dict[str, Any]
+
+#: Where a position of Kafka names the ids of its topics: no topic can have this name.
+TOPIC_IDS = "topic ids:"
 
 
 class Place(NamedTuple):
@@ -159,6 +163,10 @@ class AwayError(SourceError):
 
 class SinkError(Exception):
     """Something could not be written; the text says what and why, in one line."""
+
+
+class SinkAwayError(SinkError):
+    """A sink does not answer: what was written since the last commit may not have arrived."""
 
 
 class Source(Protocol):
@@ -343,6 +351,23 @@ class Prefetching(Sliced, Protocol):
         """Fetch what `between` will probably be asked for next, in a thread."""
 
 
+class Incident(NamedTuple):
+    """What a source met and went on from: its kind, what happened in words, and how often."""
+
+    kind: str
+    text: str
+    number: int
+
+
+@runtime_checkable
+class Incidental(Protocol):
+    """A source that keeps a record of incidents; who reports one removes it from the left."""
+
+    @property
+    def incidents(self) -> deque[Incident]:
+        """Those that nobody has reported yet, in their order."""
+
+
 @runtime_checkable
 class Recovering(Protocol):
     """A source that can say what it is waiting for, while it cannot read."""
@@ -428,7 +453,10 @@ class TransactionalSink(Sink, Protocol):
         """Make what was written visible, and the position with it, all or nothing."""
 
     def committed_offsets(self) -> Position:
-        """Return the position of the last commit, ``{}`` if there was none."""
+        """Return the position of the last commit, ``{}`` if there was none.
+
+        What was written since is taken back if something went wrong with it.
+        """
 
 
 def transactional(sink: object) -> TransactionalSink | None:

@@ -219,6 +219,16 @@ class Broker:
         """Kill -9, as a power cut would."""
         self._end(signal.SIGKILL, 30.0)
 
+    def pause(self) -> None:
+        """Let it answer nothing, until it is resumed; connections stay."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it answer again."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
     def _end(self, how: signal.Signals, timeout: float) -> None:
         if self._process is None:
             return

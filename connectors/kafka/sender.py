@@ -6,8 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.connectors.base import SinkError
-from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings, wait_for_topics
+from stream_llsvm.connectors.base import SinkAwayError, SinkError
+from stream_llsvm.connectors.kafka.client import (
+    KafkaAwayError,
+    KafkaTroubleError,
+    Settings,
+    wait_for_topics,
+)
 from stream_llsvm.connectors.kafka.fast_write import (
     Bundles,
     Message,
@@ -45,7 +50,8 @@ class Sender:
             producer = self.settings.connect(self._make)
             trouble = wait_for_topics(metadata_of(producer), [self.topic], deadline)
         except KafkaTroubleError as error:
-            raise SinkError(str(error)) from None
+            kind = SinkAwayError if isinstance(error, KafkaAwayError) else SinkError
+            raise kind(str(error)) from None
         if trouble is not None:
             producer.close(timeout=0)
             raise SinkError(f"Kafka at {self.settings.servers[0]}: {trouble.text}")
@@ -109,7 +115,7 @@ class Sender:
             except KafkaError as error:
                 raise SinkError(f"{self.where}: {self.say(error)}") from error
             if len(self._ended) < self.open and time.monotonic() > deadline:
-                raise SinkError(f"{self.where}: no acknowledgement within {timeout:.0f} s")
+                raise SinkAwayError(f"{self.where}: no acknowledgement within {timeout:.0f} s")
         failed = [one for one in self._ended if isinstance(one, BaseException)]
         self.forget()
         if failed:

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from stream_llsvm.connectors.base import Position, SinkError
-from stream_llsvm.connectors.kafka.client import KafkaTroubleError
+from stream_llsvm.connectors.base import Position, SinkAwayError, SinkError
+from stream_llsvm.connectors.kafka.client import KafkaAwayError, KafkaTroubleError
+from stream_llsvm.connectors.kafka.positions import offsets_of
 from stream_llsvm.connectors.kafka.sender import Sender
 
 log = logging.getLogger("stream_llsvm.kafka")
 
+_UNKNOWN = 3  # failures for unknown reasons, one after the other, that may be a broker's silence
 _FENCED = ("ProducerFencedError", "InvalidProducerEpochError", "ProducerFenced")
 
 
@@ -44,6 +46,7 @@ class Transactions:
         self._sender, self.id, self._group, self._limit = sender, id, group, limit
         self._initialised: Any = None  # the producer whose transactions are set up
         self._fenced = False
+        self._unknown = 0
         self.begun = False
         self.tainted = False
 
@@ -62,7 +65,6 @@ class Transactions:
 
     def commit(self, position: Position | None = None, metadata: str = "") -> None:
         """Make what was sent visible, and the position with it, all or nothing."""
-        from kafka import TopicPartition
         from kafka.errors import KafkaError
         from kafka.structs import ConsumerGroupMetadata, OffsetAndMetadata
 
@@ -72,9 +74,8 @@ class Transactions:
             self.begin()
         self.flush()
         offsets = {
-            TopicPartition(topic, int(part)): OffsetAndMetadata(int(offset), metadata, -1)
-            for topic, parts in (position or {}).items()
-            for part, offset in parts.items()
+            one: OffsetAndMetadata(offset, metadata, -1)
+            for one, offset in offsets_of(position or {}).items()
         }
         try:
             if offsets:
@@ -83,7 +84,7 @@ class Transactions:
             self._within_time(producer.commit_transaction)
         except KafkaError as error:
             raise self.failed(error) from None
-        self.begun = False
+        self.begun, self._unknown = False, 0
 
     def abort(self) -> None:
         """Take back what was sent since the last commit."""
@@ -109,16 +110,21 @@ class Transactions:
     def committed_offsets(self) -> Position:
         """Return the position of the last commit, ``{}`` if there was none.
 
-        One that a former process left in the middle of its commit is ended first.
+        One that failed, or that a former process left in the middle of its commit, is ended first.
         """
         from kafka import KafkaAdminClient
         from kafka.errors import KafkaError
 
+        if self.tainted:  # kafka-python's producer is of no use any more
+            self._sender.drop()
+            self._sender.forget()
+            self.begun = self.tainted = False
         self._ready()
         try:
             client = self._sender.settings.connect(lambda config: KafkaAdminClient(**config))
         except KafkaTroubleError as error:
-            raise SinkError(str(error)) from None
+            kind = SinkAwayError if isinstance(error, KafkaAwayError) else SinkError
+            raise kind(str(error)) from None
         try:
             deadline = time.monotonic() + self._sender.settings.connect_timeout
             while True:
@@ -130,7 +136,7 @@ class Transactions:
                         raise
                     time.sleep(0.05)
         except KafkaError as error:
-            raise SinkError(f"{self._sender.where}: {self._sender.say(error)}") from None
+            raise self._error(error) from None
         finally:
             client.close()
         found: Position = {}
@@ -166,6 +172,8 @@ class Transactions:
             self.tainted = True
             if self.id is None:
                 self._sender.drop()
+            if error.__cause__ is not None and self._away(error.__cause__):
+                raise SinkAwayError(str(error)) from error.__cause__
             raise
 
     def check(self) -> None:
@@ -191,7 +199,7 @@ class Transactions:
         if thread.is_alive():
             self.tainted = True
             text = f"no broker answered within {self._limit:.0f} s"
-            raise SinkError(f"{self._sender.where}: {text}")
+            raise SinkAwayError(f"{self._sender.where}: {text}")
         if raised:
             raise raised[0]
 
@@ -204,7 +212,24 @@ class Transactions:
             return SinkError(self._fenced_text())
         if self.id is None:
             self._sender.drop()
-        return SinkError(f"{self._sender.where}: {self._sender.say(error)}")
+        return self._error(error)
+
+    def _error(self, error: BaseException | None) -> SinkError:
+        kind = SinkAwayError if self._away(error) else SinkError
+        return kind(f"{self._sender.where}: {self._sender.say(error)}")
+
+    def _away(self, error: BaseException | None) -> bool:
+        """Whether an error says that brokers did not answer, and others may later.
+
+        kafka-python gives a transactional request up that had no answer in time, and calls that
+        an unknown reason: a plain KafkaError. The same may be meant by others, which come again.
+        """
+        from kafka.errors import KafkaError
+
+        if type(error) is KafkaError:
+            self._unknown += 1
+            return self._unknown <= _UNKNOWN
+        return isinstance(error, KafkaError) and bool(error.retriable)
 
     def _fenced_text(self) -> str:
         return (

@@ -53,7 +53,14 @@ from stream_llsvm.engine.rounds import Rounds, ShardSize
 from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import task_of
-from stream_llsvm.engine.watchers import Recoveries, Unlabelled, Watcher, Weights, watched
+from stream_llsvm.engine.watchers import (
+    Incidents,
+    Recoveries,
+    Unlabelled,
+    Watcher,
+    Weights,
+    watched,
+)
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.options import whole as whole_number
@@ -176,11 +183,12 @@ class ClusterEngine:
         self.columns = None if columns is None else dict(columns)
         self.checkpoints = checkpoints
         self._weights = Weights()
-        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), *watchers]
+        self.watchers: list[Watcher] = [Unlabelled(), Recoveries(), Incidents(), *watchers]
         self.late, self.sink = None, sink  # labels that come later are not joined here
         self.challengers = Challengers(champion, window)  # there are none
         self.decisions = Decisions()  # nor are there
         self.position: Position | None = None
+        self.trouble = ""
         self.epoch, self.load = 0, Load()
         self.counts: Counter[str] = Counter(dict.fromkeys(COUNTS, 0))
         self.fallbacks: Counter[str] = Counter()

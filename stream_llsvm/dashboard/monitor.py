@@ -223,7 +223,7 @@ class Monitor(Watcher):
 
     def _judge(self, engine: Engine, now: float) -> None:
         source = engine.source
-        trouble = source.trouble if isinstance(source, Recovering) else ""
+        trouble = engine.trouble or (source.trouble if isinstance(source, Recovering) else "")
         if trouble:
             self._become("recovering", trouble)
         elif now - self._last_record < _IDLE:

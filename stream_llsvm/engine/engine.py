@@ -20,6 +20,7 @@ from stream_llsvm.connectors.base import (
     DeadLetters,
     Position,
     Sink,
+    SinkAwayError,
     Source,
     Verbatim,
     Volatile,
@@ -36,25 +37,19 @@ from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
 from stream_llsvm.engine.order import Order
+from stream_llsvm.engine.outage import go_back
 from stream_llsvm.engine.progress import Progress
 from stream_llsvm.engine.reader import ReadAhead
 from stream_llsvm.engine.rejects import Rejects, TooManyRejected
 from stream_llsvm.engine.report import report_of
 from stream_llsvm.engine.requests import Request, RequestError, Requests
 from stream_llsvm.engine.results import learned_before, results_of
-from stream_llsvm.engine.resume import EngineError, continued
+from stream_llsvm.engine.resume import EngineError, continued, sources_of
 from stream_llsvm.engine.rounds import Rounds
 from stream_llsvm.engine.save import Saver, occupied
 from stream_llsvm.engine.scores import WINDOW
 from stream_llsvm.engine.task import CLASSIFICATION
-from stream_llsvm.engine.watchers import (
-    LeftOut,
-    Recoveries,
-    Unlabelled,
-    Watcher,
-    Weights,
-    watched,
-)
+from stream_llsvm.engine.watchers import Watcher, usual, watched
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.committee import CommitteeClassifier
 from stream_llsvm.learners.decision import Decision
@@ -177,50 +172,59 @@ class Engine:
                 f"the source has poll, as FileSource(path, label=...) has; got {source!r}"
             )
         self.source, self.sink = source, sink
+        self.trouble = ""  # what the sink is waited for, if it is
         if probabilities not in ("top", "all"):
             raise ValueError(f'probabilities is "top" or "all"; got {probabilities!r}')
-        self.learner = Learner(
-            CommitteeClassifier() if model is None else model,
-            every=probabilities == "all" or decision is not None,
-            values=numbers,
-        )
-        self.max_classes = max_classes
-        self.decisions = Decisions(decision, class_weight)
-        self.decisions.check(self.learner)
+        model = CommitteeClassifier() if model is None else model
         self._all_probabilities = probabilities == "all"
         self._clock = clock
-        self.progress = Progress(window, detector_of(detector), self.learner.task, slices)
-        self.census = Census()
-        self.inputs: InputWatch | None = None
-        if watch_input:
-            self.inputs = InputWatch() if watch_input is True else watch_input
-            self.inputs.relevance = self._relevance
-            self.progress.why = self._what_moved
-        self.order = Order(self.progress)
-        self.rejects = Rejects(dead_letters, max_rejected_ratio)
-        self.challengers = Challengers(
-            champion, window, given=challengers is not None, decisions=self.decisions
-        )
-        self.challengers.begin(challengers or {}, self.learner)
-        self.late: LateLabels | None = None
-        if labels is not None or waiting is not None:
-            self.late = LateLabels(
-                labels, waiting or Waiting(), clock, self.challengers, self.decisions, max_classes
+        self.max_classes = max_classes
+
+        def begin() -> None:
+            """Know nothing yet; a checkpoint may say more, also to a run that goes back to it."""
+            self.learner = Learner(
+                model, every=probabilities == "all" or decision is not None, values=numbers
             )
+            self.decisions = Decisions(decision, class_weight)
+            self.decisions.check(self.learner)
+            self.progress = Progress(window, detector_of(detector), self.learner.task, slices)
+            self.census = Census()
+            self.inputs: InputWatch | None = None
+            if watch_input:
+                self.inputs = InputWatch() if watch_input is True else watch_input
+                self.inputs.relevance = self._relevance
+                self.progress.why = self._what_moved
+            self.order = Order(self.progress)
+            self.rejects = Rejects(dead_letters, max_rejected_ratio)
+            self.challengers = Challengers(
+                champion, window, given=challengers is not None, decisions=self.decisions
+            )
+            self.challengers.begin(challengers or {}, self.learner)
+            self.late: LateLabels | None = None
+            if labels is not None or waiting is not None:
+                self.late = LateLabels(
+                    labels,
+                    waiting or Waiting(),
+                    clock,
+                    self.challengers,
+                    self.decisions,
+                    max_classes,
+                )
+            self.position: Position | None = None
+            self.key_parts = KeyParts()
+
+        self.begin_anew = begin
+        begin()
         self.checkpoints, self.max_batch = checkpoints, max_batch
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
-        self.watchers: list[Watcher] = [
-            Unlabelled(), Recoveries(), Weights(), LeftOut(), *watchers
-        ]  # fmt: skip
-        self.position: Position | None = None
+        self.watchers: list[Watcher] = [*usual(), *watchers]
         self._again_from: Position | None = None
         self._stop = threading.Event()
         self._saver: Saver | None = None
         self._running = False
         self._batches: ReadAhead | None = None
         self._requests = Requests(None if checkpoints is None else checkpoints.folder)
-        self.key_parts = KeyParts()
         self._keep_text()
         if checkpoints is not None:
             continued(self, checkpoints)
@@ -293,11 +297,25 @@ class Engine:
 
     def _run(self, max_records: int | None) -> None:
         end = None if max_records is None else self.progress.counts["records"] + max_records
+        began = [one.position for one in sources_of(self)]
+        while True:
+            try:
+                self._turns(end)
+                break
+            except SinkAwayError as error:
+                go_back(self, error, began, self._stop)
+                self._again_from = None
+                self._keep_text()
+        self._stop.clear()
+
+    def _turns(self, end: int | None) -> None:
+        """Learn, and write the last checkpoint."""
         if self._again_from is not None:  # the last run had read further than it learned
             self.source.seek(self._again_from)
             self._again_from = None
         begin = self.source.position
-        batches = self._batches = ReadAhead(self.source, self.max_batch, max_records)
+        left = None if end is None else end - self.progress.counts["records"]
+        batches = self._batches = ReadAhead(self.source, self.max_batch, left)
         try:
             with batches:
                 self._obey(all=True)
@@ -330,7 +348,6 @@ class Engine:
             self.flush()
         else:
             self._saver.finish()
-        self._stop.clear()
 
     def stop(self) -> None:
         """Stop after the batch that is being learned; safe to call from a signal handler.
@@ -474,6 +491,9 @@ class Engine:
                 request.answer(self._done(request), True)
             except (RequestError, CheckpointError, ValueError) as error:
                 request.answer(str(error), False)
+            except SinkAwayError as error:
+                request.answer(str(error), False)
+                raise
 
     def _done(self, request: Request) -> str:
         """Do what is asked; return what came of it."""

@@ -75,7 +75,7 @@ class Progress:
         self.classes = LabelSpace()
         self.counts: Counter[str] = Counter(
             records=0, predicted=0, learned=0, weightless=0, unscored=0, non_finite=0, drifts=0,
-            late=0, gave_up=0,
+            late=0, gave_up=0, lost_records=0, stalled=0,
         )  # fmt: skip
         self.events: list[dict[str, Any]] = []
         self.since: list[int] = []  # at which record each class was first seen

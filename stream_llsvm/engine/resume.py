@@ -6,7 +6,16 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stream_llsvm.connectors.base import Position, Rollback, SourceError, seekable, transactional
+from stream_llsvm.connectors.base import (
+    TOPIC_IDS,
+    AwayError,
+    Position,
+    Rollback,
+    Source,
+    SourceError,
+    seekable,
+    transactional,
+)
 from stream_llsvm.engine.census import Census
 from stream_llsvm.engine.challengers import Kept, kept_of
 from stream_llsvm.engine.checkpoints import Checkpoints, Found, Made
@@ -134,9 +143,8 @@ def _position(payload: Mapping[str, Any]) -> Position | None:
 def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     """Let the engine continue from the newest checkpoint that holds, if there is one."""
     _check_can_be_kept(engine)
-    labels = None if engine.late is None else engine.late.source
-    for source in (engine.source, labels):
-        if source is not None and not seekable(source):
+    for source in sources_of(engine):
+        if not seekable(source):
             engine.progress.note("at most once", f"{source.name} {_CANNOT_SEEK}")
     made_of = partial(
         contents_of,
@@ -182,6 +190,8 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     path = checkpoints.path(found.number)
     try:
         _seek(engine, contents)
+    except AwayError:
+        raise
     except (SourceError, ValueError) as error:
         raise EngineError(f"{error} ({path} stands there; another folder begins anew)") from None
     except (KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -316,6 +326,12 @@ def _seek(engine: Engine, contents: Contents) -> None:
     take_back(engine, contents)
 
 
+def sources_of(engine: Engine) -> list[Source]:
+    """Return the source of the records, and that of labels if there is one."""
+    labels = None if engine.late is None else engine.late.source
+    return [engine.source] if labels is None else [engine.source, labels]
+
+
 def take_back(engine: Engine, contents: Contents) -> None:
     """Take back what was written since a checkpoint."""
     for each, written in zip(outputs(engine), contents.written, strict=True):
@@ -353,7 +369,8 @@ def newest(
     committed = sink.committed_offsets()
     for found in checkpoints.newest_first(made_of, shards=shards):
         run = run_of(found.contents)
-        if (run.position or {}) == committed:
+        offsets = {name: at for name, at in (run.position or {}).items() if name != TOPIC_IDS}
+        if offsets == committed:  # a group's offsets know no ids of topics
             return found
         if run.rolled_back:
             raise EngineError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.connectors.base import Batch, Recovering, Rejected
+from stream_llsvm.connectors.base import Batch, Incidental, Recovering, Rejected
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.mean_weight import MeanWeight
 from stream_llsvm.learners.pipeline import learner_in, shared_in
@@ -64,7 +64,7 @@ def watched(engine: Engine) -> Iterator[None]:
 
 
 class Recoveries(Watcher):
-    """Notes each trouble of the source once, and its end."""
+    """Notes each trouble of the source or of the sink once, and its end."""
 
     def __init__(self) -> None:
         self._since: float | None = None
@@ -77,8 +77,8 @@ class Recoveries(Watcher):
         self._source = engine.source if isinstance(engine.source, Recovering) else None
 
     def on_turn(self, engine: Engine) -> None:
-        """Ask the source."""
-        trouble = "" if self._source is None else self._source.trouble
+        """Ask both."""
+        trouble = engine.trouble or ("" if self._source is None else self._source.trouble)
         if trouble and self._since is None:
             self._since = time.monotonic()
             engine.progress.note("recovering", trouble)
@@ -86,6 +86,32 @@ class Recoveries(Watcher):
             gone = time.monotonic() - self._since
             self._since = None
             engine.progress.note("reconnected", f"after {gone:,.0f} s")
+
+
+class Incidents(Watcher):
+    """Counts and notes what the sources have met and went on from."""
+
+    def __init__(self) -> None:
+        self._sources: list[Incidental] = []
+
+    def on_start(self, engine: Engine) -> None:
+        """Find the sources that have any."""
+        self._sources = []
+        for source in (engine.source, None if engine.late is None else engine.late.source):
+            if isinstance(source, Incidental):
+                self._sources.append(source)
+
+    def on_turn(self, engine: Engine) -> None:
+        """Report what is new."""
+        for source in self._sources:
+            while source.incidents:
+                kind, text, number = source.incidents.popleft()
+                engine.progress.counts[kind] += number
+                engine.progress.note(kind.replace("_", " "), text)
+
+    def on_end(self, engine: Engine, error: BaseException | None) -> None:
+        """Report what was the last."""
+        self.on_turn(engine)
 
 
 class Unlabelled(Watcher):
@@ -171,3 +197,8 @@ def left_out_of(name: str, whole: base.Estimator) -> str:
         f"max_mb={model.max_mb:,} of the model {name} has room for {len(model.features):,} "
         "features: new ones are left out; fold them, or raise max_mb (--option max_mb=...)"
     )
+
+
+def usual() -> list[Watcher]:
+    """Return those that every run of one model has."""
+    return [Unlabelled(), Recoveries(), Incidents(), Weights(), LeftOut()]

@@ -14,7 +14,14 @@ from river import tree
 
 from stream_llsvm import Engine, EngineError, LLSVMClassifier, LLSVMRegressor
 from stream_llsvm.connectors import ListSource
-from stream_llsvm.connectors.base import Batch, Place, Position, Rejected, Result
+from stream_llsvm.connectors.base import (
+    Batch,
+    Place,
+    Position,
+    Rejected,
+    Result,
+    SinkAwayError,
+)
 from stream_llsvm.engine.checkpoints import Checkpoints
 from stream_llsvm.engine.class_scores import ClassScores
 from stream_llsvm.engine.late_labels import Waiting
@@ -359,6 +366,52 @@ def test_with_transactions_each_result_is_shown_once(tmp_path: Path) -> None:
         kept.close()
     assert [r.place.number for r in sink.shown] == list(range(1, 301))
     assert everything(engine.model) == everything(learned(data))
+
+
+class Flaky(Committed):
+    """Is away now and then, before a commit is through or behind it, and for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commits = self.asked = 0
+
+    def commit(self, position: Position | None) -> None:
+        self.commits += 1
+        if self.commits % 3 == 2:
+            super().commit(position)
+        if self.commits % 3:
+            raise SinkAwayError("no broker answers")
+        super().commit(position)
+
+    def write(self, results: Sequence[Result]) -> None:
+        if self.commits == 4 and len(self.results) > 20:
+            raise SinkAwayError("no broker answers")
+        super().write(results)
+
+    def committed_offsets(self) -> Position:
+        self.asked += 1
+        if self.asked % 3 == 1 and self.commits:
+            raise SinkAwayError("no broker answers yet")
+        return super().committed_offsets()
+
+
+def test_a_run_outlives_a_transactional_sink_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes back to what was committed, and each result is shown once, by the same model."""
+    monkeypatch.setattr("stream_llsvm.engine.outage._AGAIN", 0.001)
+    data, sink = rows(300), Flaky()
+    kept = Checkpoints(tmp_path)
+    engine = Engine(source(data), model(), sink=sink, checkpoints=kept, max_batch=10, every=0.0)
+    report = engine.run(200)
+    assert report["records"] == 200
+    engine.run()
+    assert [r.place.number for r in sink.shown] == list(range(1, 301))
+    assert everything(engine.model) == everything(learned(data))
+    assert engine.progress.counts["learned"] == 300
+    events = [one["kind"] for one in engine.progress.events]
+    assert "recovering" in events and events.count("recovering") == events.count("reconnected")
+    assert sink.commits > 30
 
 
 def test_commits_without_their_checkpoint_stop_the_run(tmp_path: Path) -> None:

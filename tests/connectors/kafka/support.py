@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stream_llsvm.connectors import KafkaSource
-from stream_llsvm.connectors.base import Batch, Place, Rejected, Result
+from stream_llsvm.connectors.base import TOPIC_IDS, Batch, Place, Position, Rejected, Result
 
 
 def until(condition: Callable[[], Any], seconds: float = 30.0, what: str = "it") -> Any:
@@ -47,6 +47,11 @@ def read(source: KafkaSource, count: int, seconds: float = 30.0, at_once: int = 
         if batch is not None:
             found.append(batch)
     return found
+
+
+def offsets(position: Position | None) -> Position:
+    """Return a position without the ids of its topics."""
+    return {name: at for name, at in (position or {}).items() if name != TOPIC_IDS}
 
 
 def written_place(value: bytes) -> str:
@@ -115,6 +120,23 @@ class Kafka:
         except TopicAlreadyExistsError:
             pass  # only the answer was lost
         return True
+
+    def make_anew(self, topic: str, partitions: int = 1) -> None:
+        """Delete a topic, and make another with its name."""
+        from kafka.admin import NewTopic
+        from kafka.errors import TopicAlreadyExistsError
+
+        self.admin.delete_topics([topic])
+
+        def made() -> bool:
+            try:
+                self.admin.create_topics([NewTopic(topic, partitions, 1)])
+            except TopicAlreadyExistsError:
+                return False
+            return True
+
+        until(made, what="the topic")
+        self.admin.wait_for_topics([topic])
 
     def send(
         self,

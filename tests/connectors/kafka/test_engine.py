@@ -16,9 +16,13 @@ import pytest
 
 from stream_llsvm import Engine, EngineError, LLSVMClassifier
 from stream_llsvm.connectors import KafkaSink, KafkaSource, message_codec
+from stream_llsvm.connectors.base import Batch
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, read_checkpoint
 from stream_llsvm.engine.rollback import roll_back
-from tests.connectors.kafka.support import Kafka, until, written_place
+from stream_llsvm.engine.watchers import Watcher
+from tests.connectors.kafka.support import Kafka, offsets, until, written_place
+from tests.learners.support import everything
+from tools.kafka_broker import Broker
 
 RECORDS = 12_000
 KILLS = 6
@@ -136,7 +140,9 @@ def test_four_partitions_are_learned_in_one_order(kafka: Kafka, tmp_path: Path) 
     labels = [json.loads(sent[n])["label"] for n in good]
     undisturbed = begin(kafka, source, quiet, tmp_path / "quiet").communicate()[0]
     report = json.loads(undisturbed)
-    assert report["position"] == {source: {str(p): len(some) for p, some in enumerate(parts)}}
+    assert offsets(report["position"]) == {
+        source: {str(p): len(some) for p, some in enumerate(parts)}
+    }
     assert report["records"] == RECORDS
     assert report["learned"] == report["predicted"] == len(good)
     assert report["of_each"] == {str(y): labels.count(y) for y in (0, 1)}
@@ -171,7 +177,7 @@ def test_a_partition_added_while_running_is_learned_too(kafka: Kafka) -> None:
         run.join(30)
         source.close()
     assert engine.report()["learned"] == len(good)
-    assert engine.position == {topic: {"0": 100, "1": len(good) - 100}}
+    assert offsets(engine.position) == {topic: {"0": 100, "1": len(good) - 100}}
 
 
 def answers_are(kafka: Kafka, topic: str, number: int) -> bool:
@@ -250,3 +256,61 @@ def test_what_was_committed_is_not_replayed_silently(kafka: Kafka, tmp_path: Pat
     assert engine.model.predict_proba_one({"a": 0.3, "b": -1.0}) == alone.predict_proba_one(
         {"a": 0.3, "b": -1.0}
     )
+
+
+class PausesTheBroker(Watcher):
+    """Lets the broker answer nothing from some record on, until the run waits for it."""
+
+    def __init__(self, broker: Broker, record: int) -> None:
+        self._broker, self._record = broker, record
+
+    def on_batch(self, engine: Engine, batch: Batch, answers: Any, seconds: float) -> None:
+        if engine.progress.counts["records"] >= self._record:
+            self._record = sys.maxsize
+            self._broker.pause()
+            threading.Thread(target=self._wait, args=(engine,)).start()
+
+    def _wait(self, engine: Engine) -> None:
+        try:
+            until(lambda: engine.trouble, 90, "the run to wait")
+        finally:
+            self._broker.resume()
+
+
+def test_a_transactional_run_outlives_a_broker_that_gives_no_answer(
+    broker: Broker, own_kafka: Kafka, tmp_path: Path
+) -> None:
+    """For longer than kafka-python waits for one; it goes on with what was committed."""
+    source, target, total = own_kafka.topic(2), own_kafka.topic(), 3_000
+    rows = [{"a": n % 7, "b": n % 5, "label": n % 2} for n in range(total)]
+    own_kafka.producer.partitions_for(source)
+    for n, row in enumerate(rows):
+        own_kafka.producer.send(source, json.dumps(row).encode(), partition=n % 2, timestamp_ms=n)
+    own_kafka.producer.flush(30)
+    options = {"request_timeout_ms": 1_000}
+    sink = KafkaSink(target, broker.bootstrap, transactional_id=target, options=options)
+    engine = Engine(
+        KafkaSource(source, broker.bootstrap, label="label"),
+        LLSVMClassifier(n_anchors=10, n_neighbors=3),
+        sink=sink,
+        checkpoints=Checkpoints(tmp_path),
+        every=0.1,
+        max_batch=100,
+        watchers=[PausesTheBroker(broker, 1_000)],
+    )
+    report = engine.run(total)
+    assert report["records"] == report["learned"] == total
+    sink.close()
+    engine.source.close()
+    places = answered(own_kafka, target)
+    assert places == [f"{source}/{n % 2}@{n // 2}" for n in range(total)]
+    events = [one["kind"] for one in engine.progress.events]
+    assert events.index("recovering") < events.index("reconnected")
+    undisturbed = Engine(
+        KafkaSource(source, broker.bootstrap, label="label"),
+        LLSVMClassifier(n_anchors=10, n_neighbors=3),
+        max_batch=100,
+    )
+    undisturbed.run(total)
+    undisturbed.source.close()
+    assert everything(engine.model) == everything(undisturbed.model)
