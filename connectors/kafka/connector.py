@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from stream_llsvm.connectors.base import TOPIC_IDS
 from stream_llsvm.connectors.keys import (
     COLUMNS,
     NUMBERS,
@@ -189,7 +190,12 @@ class KafkaConnector(Connector):
         """Return before which offsets."""
         if not position or not all(isinstance(parts, dict) for parts in position.values()):
             return None
-        offsets = [f"{t}/{p}@{n}" for t, parts in position.items() for p, n in parts.items()]
+        offsets = [
+            f"{topic}/{part}@{offset}"
+            for topic, parts in position.items()
+            if topic != TOPIC_IDS
+            for part, offset in parts.items()
+        ]
         more = len(offsets) - _SHOWN
         return f"before {', '.join(offsets[:_SHOWN])}" + (f" and {more} more" if more > 0 else "")
 

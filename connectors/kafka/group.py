@@ -14,6 +14,7 @@ from typing import Any
 
 from stream_llsvm.connectors.base import Position
 from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings
+from stream_llsvm.connectors.kafka.positions import offsets_of
 
 log = logging.getLogger("stream_llsvm.kafka")
 
@@ -80,14 +81,12 @@ class GroupDisplay:
 
     def _committed(self, admin: Any, position: Position) -> Any:
         """Commit a position; return the connection, None if that did not succeed."""
-        from kafka import KafkaAdminClient, TopicPartition
+        from kafka import KafkaAdminClient
         from kafka.errors import KafkaError
         from kafka.structs import OffsetAndMetadata
 
         offsets = {
-            TopicPartition(topic, int(partition)): OffsetAndMetadata(offset, "", -1)
-            for topic, partitions in position.items()
-            for partition, offset in partitions.items()
+            one: OffsetAndMetadata(offset, "", -1) for one, offset in offsets_of(position).items()
         }
         try:
             if admin is None:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from stream_llsvm.connectors.base import Position, SourceError
+from stream_llsvm.connectors.base import (
+    TOPIC_IDS,
+    AwayError,
+    Incident,
+    Position,
+    SourceError,
+)
 from stream_llsvm.connectors.kafka.client import Settings, advertised
 
 log = logging.getLogger("stream_llsvm.kafka")
 
 _ANSWER = 10.0  # seconds for a question about offsets
+_ENDS = 2_000  # milliseconds for a question that is asked all the time
+_REMEMBERED = 100  # incidents that nobody has reported yet
 
 
 class LostDataError(SourceError):
@@ -39,6 +48,8 @@ class Positions:
         The offset behind the last record handed out, by partition.
     lost
         How many records were deleted before they could be read.
+    incidents
+        What was lost, for whoever reports it.
 
     """
 
@@ -56,6 +67,7 @@ class Positions:
         self._ends: dict[Any, int] = {}
         self._moved = 0.0
         self.lost = 0
+        self.incidents: deque[Incident] = deque(maxlen=_REMEMBERED)
 
     def attach(self, consumer: Any, cluster: Any) -> None:
         """Place this consumer from now on."""
@@ -115,18 +127,30 @@ class Positions:
             config = self._settings.resolve()
             trouble = advertised(self._cluster, self._settings, config)
             why = trouble.text if trouble else f"no broker says which offsets there are ({error})"
-            raise SourceError(self._settings.scrub(f"Kafka: {why}")) from None
+            raise AwayError(self._settings.scrub(f"Kafka: {why}")) from None
 
     def _instead(self, one: Any, wanted: int, first: int, end: int) -> int:
         """Return where to go on if an offset is not there any more, or raise LostDataError."""
         where = f"{one.topic}/{one.partition}"
         text = f"Kafka: {where} lost data: offset {wanted} is wanted, {first} to {end} are there"
+        self._lose(f"{text}; going on at {first}", text, max(0, first - wanted))
+        return first
+
+    def _lose(self, going_on: str, text: str, count: int) -> None:
+        """Note that records are lost, or raise LostDataError."""
         if self._on_lost_data == "stop":
             hint = "on_lost_data='earliest' (--on-lost-data earliest) goes on with what is left"
             raise LostDataError(f"{text}; {hint}")
-        log.warning("%s; going on at %d", text, first)
-        self.lost += max(0, first - wanted)
-        return first
+        log.warning("%s", going_on)
+        self.lost += count
+        self.incidents.append(Incident("lost_records", going_on, count))
+
+    def anew(self, topics: Iterable[str]) -> None:
+        """Forget the offsets of topics that were made anew, or raise LostDataError."""
+        for topic in topics:
+            text = anew(topic)
+            self._lose(f"{text}; going on with its first message", text, 0)
+            self.given[topic] = {}  # what is not named is read from its beginning
 
     def out_of_range(self, error: Any) -> None:
         """Go on where there is something, or raise LostDataError."""
@@ -150,8 +174,6 @@ class Positions:
 
         Where the consumer stands says nothing as long as messages before that are ``held``.
         """
-        from kafka.errors import KafkaError, LogTruncationError
-
         self.next.update(ends)
         now = time.monotonic()
         if not ends and now <= self._moved + 0.5:
@@ -160,14 +182,42 @@ class Positions:
             if one in held or (ends and one not in ends):
                 continue
             self._moved = now
-            try:
-                at = self._consumer.position(one, timeout_ms=0)
-            except LogTruncationError as error:
-                self.truncated(error)  # which the consumer raises only once
-            except KafkaError:
-                continue
-            else:
-                self.next[one] = max(self.next[one], at or 0)
+            self.next[one] = max(self._reached(one) or 0, self.next[one])
+
+    def _reached(self, one: Any) -> int | None:
+        """Return how far the consumer has read a partition; None if it does not say just now."""
+        from kafka.errors import KafkaError, LogTruncationError
+
+        try:
+            at: int | None = self._consumer.position(one, timeout_ms=0)
+        except LogTruncationError as error:
+            self.truncated(error)  # which the consumer raises only once
+        except KafkaError:
+            pass
+        else:
+            return at
+        return None
+
+    def ask(self) -> bool:
+        """Ask where the partitions end now; return whether brokers answered."""
+        try:
+            ends = self._consumer.end_offsets(list(self.next), timeout_ms=_ENDS)
+        except Exception:  # what else than that is wrong shows in the next poll
+            return False
+        self._ends = self._ends | ends  # another one: a thread beside may read the old one
+        return True
+
+    def lag(self) -> dict[Any, int]:
+        """Return how far each partition is behind its end as of the last answer, in any thread."""
+        ends = self._ends
+        return {one: max(0, ends.get(one, at) - at) for one, at in dict(self.next).items()}
+
+    def behind(self, partitions: Iterable[Any]) -> dict[Any, int]:
+        """Return how far those of these partitions were read that are known to have more."""
+        reached = {one: self._reached(one) for one in partitions}
+        return {
+            one: at for one, at in reached.items() if at is not None and at < self._ends.get(one, 0)
+        }
 
     def more(self, one: Any, fetched: int) -> bool:
         """Whether a partition is known to have more than was fetched, up to an offset."""
@@ -206,6 +256,11 @@ class Positions:
         return True
 
 
+def anew(topic: str) -> str:
+    """Return the sentence about a topic whose offsets mean other messages now."""
+    return f"Kafka: topic {topic!r} was deleted and made anew; its offsets mean others"
+
+
 def as_position(offsets: Mapping[Any, int]) -> dict[str, dict[str, int]]:
     """Return ``{topic: {partition: number}}`` in plain data."""
     found: dict[str, dict[str, int]] = {}
@@ -221,5 +276,6 @@ def offsets_of(position: Position) -> dict[Any, int]:
     return {
         TopicPartition(topic, int(part)): int(at)
         for topic, parts in position.items()
+        if topic != TOPIC_IDS
         for part, at in parts.items()
     }

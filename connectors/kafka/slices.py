@@ -14,9 +14,15 @@ from stream_llsvm.connectors.kafka.borders import Borders, Offsets
 from stream_llsvm.connectors.kafka.buffer import TimeBuffer, pieces_of
 from stream_llsvm.connectors.kafka.fast_read import stop_at
 from stream_llsvm.connectors.kafka.messages import Messages, Portion
-from stream_llsvm.connectors.kafka.positions import as_position, offsets_of
+from stream_llsvm.connectors.kafka.positions import (
+    LostDataError,
+    anew,
+    as_position,
+    offsets_of,
+)
 from stream_llsvm.connectors.kafka.source import KafkaSource
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
+from stream_llsvm.connectors.kafka.topics import ids_of
 
 _Answer = TypeVar("_Answer")
 _ANSWER = 10_000  # milliseconds for a question about offsets
@@ -95,6 +101,10 @@ class SliceSource(KafkaSource):
     _ends: Mapping[Any, int] = {}
     _size = float(_USUAL)
 
+    def expect(self, ids: dict[str, str]) -> None:
+        """Read topics with these ids only, which other readers may add to."""
+        self._topics.ids = ids
+
     def asked(self, question: Callable[[Any, list[Any]], _Answer]) -> _Answer:
         """Return what brokers say of all partitions, who are asked until they answer."""
         from kafka.errors import KafkaError
@@ -103,6 +113,7 @@ class SliceSource(KafkaSource):
         while True:
             self._ready()
             self._topics.there()
+            self._renew()
             try:
                 return question(self._consumer, self._topics.partitions())
             except KafkaError as error:
@@ -129,6 +140,9 @@ class SliceSource(KafkaSource):
         while wanted():
             self._ready()
             self._topics.there()
+            self._renew()
+            self._ask()
+            self._ready()  # anew, if a partition had stalled
             held = self._held
             assert isinstance(held, SliceBuffer)  # another one if it has connected anew
             held.reached(self._positions.reached(held.awaited))
@@ -155,6 +169,15 @@ class SliceSource(KafkaSource):
         self._held.reached(wanted)
         self._paused = set()
 
+    def _awaited(self) -> set[Any]:
+        held = self._held
+        return held.awaited if isinstance(held, SliceBuffer) else set()
+
+    def _renew(self) -> None:
+        """Raise LostDataError if a topic was made anew: borders mean offsets of the old one."""
+        if renewed := self._topics.renewed():
+            raise LostDataError(anew(min(renewed)))
+
 
 class Slices:
     """What a source knows of its slices; the next one is fetched while one is learned.
@@ -165,20 +188,26 @@ class Slices:
         What another source like it is made of.
     batches
         What makes batches of messages.
+    ids
+        The topics' ids, to which positions add those that they name.
 
     """
 
-    def __init__(self, options: Mapping[str, Any], batches: MessageBatches) -> None:
+    def __init__(
+        self, options: Mapping[str, Any], batches: MessageBatches, ids: dict[str, str]
+    ) -> None:
         if options["order"] == "arrival":
             raise SourceError("slices are in the order of time: leave out order='arrival'")
-        self._options, self._batches = options, batches
+        self._options, self._batches, self._ids = options, batches, ids
         self._asker = self._made()
         self._idle: list[SliceSource] = []
         self._next: _Fetched | None = None
         self._borders = Borders(self._at_time)
 
     def _made(self) -> SliceSource:
-        return SliceSource(**self._options)
+        source = SliceSource(**self._options)
+        source.expect(self._ids)
+        return source
 
     def ends(self) -> Position:
         """Return where all partitions end now."""
@@ -210,6 +239,7 @@ class Slices:
 
     def _from(self, begin: Position, ends: Position) -> Offsets:
         """Return the offsets of a position; partitions that were added since have a beginning."""
+        self._ids.update(ids_of(begin))
         here, last = offsets_of(begin), offsets_of(ends)
         if all(one in here for one in last):
             return here

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from stream_llsvm.connectors.base import AwayError, Batch, Position, SourceError
+from stream_llsvm.connectors.base import (
+    TOPIC_IDS,
+    AwayError,
+    Batch,
+    Incident,
+    Position,
+    SourceError,
+)
 from stream_llsvm.connectors.codec import Codec
 from stream_llsvm.connectors.description import described
 from stream_llsvm.connectors.field_times import FieldTimes
 from stream_llsvm.connectors.formats import message_codec
-from stream_llsvm.connectors.kafka.buffer import FetchBuffer, TimeBuffer
+from stream_llsvm.connectors.kafka.buffer import FetchBuffer, TimeBuffer, pieces_of
 from stream_llsvm.connectors.kafka.client import (
     KafkaAwayError,
     KafkaTroubleError,
@@ -34,8 +42,9 @@ from stream_llsvm.connectors.kafka.positions import (
     as_position,
     offsets_of,
 )
+from stream_llsvm.connectors.kafka.stalls import Stalls
 from stream_llsvm.connectors.kafka.to_batch import MessageBatches
-from stream_llsvm.connectors.kafka.topics import Topics
+from stream_llsvm.connectors.kafka.topics import Topics, ids_of
 from stream_llsvm.connectors.order import MAX_WAIT, is_by_time
 
 if TYPE_CHECKING:
@@ -45,6 +54,7 @@ log = logging.getLogger("stream_llsvm.kafka")
 
 _AWAY = "no broker answers; trying again"
 _AT_ONCE = 20_000  # messages of what was fetched already
+_ASK = 1.0  # seconds between two questions where partitions end
 
 
 class KafkaSource:
@@ -68,7 +78,8 @@ class KafkaSource:
         ``"read_committed"`` leaves out what aborted transactions wrote; or ``"read_uncommitted"``.
     on_lost_data
         What to do if the wanted offset was deleted: ``"stop"`` with an error, or go on with the
-        ``"earliest"`` that is left, which is logged and counted in ``lost``.
+        ``"earliest"`` that is left, which is logged and counted in ``lost``. A topic that was
+        deleted and made anew is lost data, too, also if that was while nothing read it.
     tombstones
         Records without a value: ``"reject"`` them, or ``"skip"`` them and count in ``skipped``.
     key_header
@@ -94,6 +105,8 @@ class KafkaSource:
     ----------
     trouble
         What it waits for if no broker answers, as of the last question; empty if all is well.
+    incidents
+        What it lost, and which partitions stalled, for whoever reports it.
 
     """
 
@@ -141,6 +154,8 @@ class KafkaSource:
         self._discover_every = discover_every
         self._held = FetchBuffer()
         self._paused: set[Any] = set()
+        self._rest: set[Any] = set()  # the partition of which the last poll may have left something
+        self._stalls, self._due = Stalls(), 0.0
         self._consumer: Any = None
         self._failed_at: dict[Any, int] | None = None
         self._broken: SourceError | None = None
@@ -154,6 +169,8 @@ class KafkaSource:
             "order": order, "time": time, "options": options, "connect_timeout": connect_timeout,
         }  # fmt: skip
         self._first = start
+        if not isinstance(start, str):
+            self._topics.expect(ids_of(start))
 
     def __repr__(self) -> str:
         return f"KafkaSource({self.name!r})"
@@ -174,6 +191,11 @@ class KafkaSource:
         return self._positions.lost
 
     @property
+    def incidents(self) -> deque[Incident]:
+        """What it met and went on from, for whoever reports it."""
+        return self._positions.incidents
+
+    @property
     def skipped(self) -> int:
         """How many tombstones were passed over."""
         return self._batches.skipped
@@ -189,10 +211,17 @@ class KafkaSource:
 
     @property
     def position(self) -> Position:
-        """``{topic: {partition: next offset}}``, partitions as strings; no question to a broker."""
-        if self._consumer is None:
-            return {topic: dict(parts) for topic, parts in self._positions.given.items()}
-        return as_position(self._positions.next)
+        """``{topic: {partition: next offset}}``, partitions as strings; no question to a broker.
+
+        Beside them the topics' ids, since an offset means nothing in a topic made anew.
+        """
+        if self._consumer is not None:
+            return self._with_ids(as_position(self._positions.next))
+        return self._with_ids({name: dict(part) for name, part in self._positions.given.items()})
+
+    def _with_ids(self, position: Position) -> Position:
+        ids = self._topics.ids
+        return position | {TOPIC_IDS: dict(ids)} if ids else position
 
     def poll(self, max_records: int, timeout: float) -> Batch | None:
         """Return the next records; None if none came in time.
@@ -205,6 +234,8 @@ class KafkaSource:
         while True:
             self._ready()
             self._look()
+            self._ask()
+            self._ready()  # anew, if a partition had stalled
             found = self._fetch(max_records, max(0.0, deadline - monotonic()))
             batch = None if found is None else self._batches.made(found, self.position)
             if batch is not None:
@@ -212,6 +243,8 @@ class KafkaSource:
                 return batch
             self._checked()
             if monotonic() >= deadline:
+                if timeout > 0:  # there is time to ask
+                    self._due = min(self._due, monotonic() + _ASK)
                 return None
 
     def seek(self, position: Position) -> None:
@@ -221,6 +254,7 @@ class KafkaSource:
         beginning; a topic that it does not name is read from ``start``.
         """
         self._topics.check(position)
+        self._topics.expect(ids_of(position))
         self._positions.given = {topic: dict(parts) for topic, parts in position.items()}
         if self._broken is not None:
             self._broken = None
@@ -232,22 +266,13 @@ class KafkaSource:
         self._batches.forget()
 
     def lag(self) -> dict[str, dict[str, int]]:
-        """Return how many offsets each partition is behind its end, asked from the brokers.
+        """Return how many offsets each partition is behind its end, as brokers last said.
 
-        While no broker answers, the last known ends count. May be called from another thread.
+        Who polls asks them, once a second. May be called from another thread.
         """
-        consumer, at = self._consumer, dict(self._positions.next)
-        if consumer is None or self._closed:
+        if self._consumer is None or self._closed:
             return {}
-        from kafka.errors import KafkaError
-
-        try:
-            ends = consumer.end_offsets(list(at), timeout_ms=2000)
-            self.trouble = ""
-        except (KafkaError, AttributeError):
-            self.trouble = _AWAY
-            ends = {one: consumer.highwater(one) for one in at}
-        return as_position({one: max(0, (ends.get(one) or n) - n) for one, n in at.items()})
+        return as_position(self._positions.lag())
 
     @property
     def endless(self) -> bool:
@@ -287,7 +312,7 @@ class KafkaSource:
         self.trouble = _AWAY  # unless one does
         found = self._slices.ends()
         self.trouble = ""
-        return found
+        return self._with_ids(found)
 
     def cut(self, begin: Position, ends: Position, size: int, count: int) -> list[Position]:
         """Return the borders of slices: the same stretch of time of all partitions, see `Sliced`.
@@ -296,7 +321,7 @@ class KafkaSource:
         """
         borders = self._slices.cut(begin, ends, size, count)
         self._positions.next.update(offsets_of(begin))  # what is before has been learned
-        return borders
+        return [self._with_ids(one) for one in borders]
 
     def backlog(self, begin: Position, ends: Position) -> int:
         """Return how many offsets lie between two positions."""
@@ -318,7 +343,7 @@ class KafkaSource:
         if self._dealt is None:
             from stream_llsvm.connectors.kafka.slices import Slices
 
-            self._dealt = Slices(self._twin, self._batches)
+            self._dealt = Slices(self._twin, self._batches, self._topics.ids)
         return self._dealt
 
     def display(self, position: Position) -> None:
@@ -370,6 +395,8 @@ class KafkaSource:
         try:
             self._topics.attach(cluster)
             self._begin()
+            self._stalls.forget()
+            self._due = monotonic() + _ASK
         except BaseException:
             self._consumer = None
             consumer.close(autocommit=False, timeout_ms=0)
@@ -377,10 +404,17 @@ class KafkaSource:
 
     def _begin(self) -> None:
         """Place the consumer, and hold nothing that it fetched before."""
+        self._renew()
         partitions = self._topics.partitions()
         self._positions.place(partitions)
         self._consumer.resume(*partitions)
         self._held, self._paused = self._buffer(partitions), set()
+
+    def _renew(self) -> None:
+        """Read topics from their beginning that were made anew; raises LostDataError."""
+        renewed = self._topics.renewed()
+        self._positions.anew(renewed)
+        self._topics.ids.update(renewed)
 
     def _buffer(self, partitions: list[Any]) -> FetchBuffer:
         """Return what holds what is fetched; one partition has its order already."""
@@ -445,11 +479,18 @@ class KafkaSource:
         except Exception as error:  # records that cannot be unpacked, or the thread has died
             self._start_over(error)
         else:
+            count = sum(len(piece) for _, piece in pieces_of(found))
+            self._rest = {next(reversed(found))} if count >= most else set()
+            self._stalls.polled(rest=bool(self._rest), partitions=len(self._positions.next))
             self._held.put(found)
 
     def _pause(self) -> None:
-        """Fetch no more of partitions that hold much already, while others are waited for."""
-        full = self._held.full()
+        """Fetch no more of partitions that hold much already, while others are waited for.
+
+        But for the one of which the last poll has left something: that would be set aside, and
+        kafka-python may never come back to it.
+        """
+        full = self._held.full() - self._rest
         if full != self._paused:
             self._consumer.pause(*(full - self._paused))
             self._consumer.resume(*(self._paused - full))
@@ -478,8 +519,41 @@ class KafkaSource:
             raise self._broken from error
         log.warning("%s: %s; connecting anew", self.name, text)
         self._failed_at = dict(self._positions.next)
+        self._connect_anew()
+
+    def _connect_anew(self) -> None:
+        """Let go of the consumer; the next goes on where this one stands."""
         self._positions.given = as_position(self._positions.next)
         self._drop()
+
+    def _ask(self) -> None:
+        """Ask where partitions end, now and then: what is behind, and gives nothing, has stalled.
+
+        Where a broker is slow to answer, no more than a tenth of the time goes into that.
+        """
+        begin = monotonic()
+        if begin < self._due:
+            return
+        answered = self._positions.ask()
+        now = monotonic()
+        self._due = now + max(_ASK, 10 * (now - begin))
+        self.trouble = "" if answered else _AWAY
+        if not answered:
+            self._stalls.forget()
+            return
+        with self._final(LostDataError):
+            behind = self._positions.behind(self._awaited() - self._paused)
+        stalled = self._stalls.look(behind, now)
+        for one in stalled:
+            text = f"{one.topic}/{one.partition} has more and gives nothing; connecting anew"
+            log.warning("%s: %s", self.name, text)
+            self.incidents.append(Incident("stalled", text, 1))
+        if stalled:
+            self._connect_anew()
+
+    def _awaited(self) -> set[Any]:
+        """Return the partitions that are read now."""
+        return set(self._positions.next)
 
     def _look(self) -> None:
         """Take up partitions that were added; notice topics that were deleted."""
@@ -488,9 +562,13 @@ class KafkaSource:
             return
         self._looked = now
         with self._final(SourceError):
-            there = self._topics.there()
-        if there and self._positions.take_up(self._topics.partitions()) and self._by_time:
-            with self._final(LostDataError):  # what is held has to wait for more partitions now
+            if not self._topics.there():
+                return
+            anew = bool(self._topics.renewed())
+        if self._positions.take_up(self._topics.partitions()) and self._by_time:
+            anew = True  # what is held has to wait for more partitions now
+        if anew:
+            with self._final(LostDataError):
                 self._positions.given = as_position(self._positions.next)
                 self._begin()
 

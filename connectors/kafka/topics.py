@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stream_llsvm.connectors.base import Position, SinkError, SourceError
+from stream_llsvm.connectors.base import TOPIC_IDS, Position, SinkError, SourceError
 from stream_llsvm.connectors.kafka.client import Settings
 
 _GONE = 30.0  # a topic that is missing so long has been deleted
@@ -35,12 +35,26 @@ class Topics:
         self.names = list(self._chosen)
         self._cluster: Any = None
         self._gone: dict[str, float] = {}
-        self._ids: dict[str, Any] = {}
+        #: The id of each topic, as far as brokers have ids: offsets belong to it, not to the name.
+        self.ids: dict[str, str] = {}
 
     def attach(self, cluster: Any) -> None:
         """Look at this cluster's metadata from now on."""
         self._cluster = cluster
-        self._ids = {topic: cluster.topic_id(topic) for topic in self.names}
+
+    def expect(self, ids: Mapping[str, str]) -> None:
+        """Know to which topics the offsets belong that reading goes on from."""
+        self.ids.clear()
+        self.ids.update(ids)
+
+    def renewed(self) -> dict[str, str]:
+        """Return the new ids of topics that were deleted and made anew; note those not known."""
+        found = {}
+        for topic in self.names:
+            identity = self._cluster.topic_id(topic)
+            if identity is not None and self.ids.setdefault(topic, str(identity)) != str(identity):
+                found[topic] = str(identity)
+        return found
 
     def partitions(self) -> list[Any]:
         """Return the partitions to read, in order. Raises SourceError."""
@@ -79,21 +93,32 @@ class Topics:
                 )
 
     def there(self) -> bool:
-        """Whether all topics are there; raises SourceError if one was deleted or made anew."""
+        """Whether all topics are there; raises SourceError if one was deleted."""
         now = time.monotonic()
         for topic in self.names:
-            there = self._cluster.partitions_for_topic(topic)
-            identity = self._cluster.topic_id(topic)
-            if there is None:
+            if self._cluster.partitions_for_topic(topic) is None:
                 if now - self._gone.setdefault(topic, now) > _GONE:
                     raise SourceError(f"Kafka: topic {topic!r} was deleted")
-                continue
-            self._gone.pop(topic, None)
-            if identity is not None and self._ids.setdefault(topic, identity) != identity:
-                raise SourceError(
-                    f"Kafka: topic {topic!r} was deleted and made anew; its offsets mean others"
-                )
+            else:
+                self._gone.pop(topic, None)
         return not self._gone
+
+
+def ids_of(position: Position) -> dict[str, str]:
+    """Return the topics' ids that a position names; an older version named none.
+
+    Raises ValueError if they are not what a position holds.
+
+    Examples
+    --------
+    >>> ids_of({"wind": {"0": 7}, "topic ids:": {"wind": "b5c1"}})
+    {'wind': 'b5c1'}
+
+    """
+    ids = position.get(TOPIC_IDS, {})
+    if not isinstance(ids, Mapping) or not all(isinstance(one, str) for one in ids.values()):
+        raise ValueError(f"Kafka: the position's ids of topics are damaged: {str(ids)[:100]}")
+    return dict(ids)
 
 
 log = logging.getLogger("stream_llsvm.kafka")

@@ -99,6 +99,8 @@ _TOLD = {
     "reconnected": logging.INFO,
     "out of order": logging.WARNING,
     "too late": logging.WARNING,
+    "lost records": logging.WARNING,
+    "stalled": logging.WARNING,
 }
 _JUDGED_FROM = 1_000  # records learned
 _MANY = 20  # labels that occur once or twice each: a number, or an id

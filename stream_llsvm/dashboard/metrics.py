@@ -190,6 +190,9 @@ def _counts(look: Look) -> Iterable[Metric]:
     yield count("late_total", "Records too late to be put in order by time.", counts["late"])
     yield count("order_gave_up_total", "Waits for a partition that ran out.", counts["gave_up"])
     yield count("order_wait_seconds_total", "Seconds records were held for others.", look.waited)
+    lost = "Records that the source had deleted before they could be read."
+    yield count("lost_records_total", lost, counts["lost_records"])
+    yield count("stalled_total", "Partitions that had more, and gave nothing.", counts["stalled"])
     yield count("non_finite_total", "Answers that were no number.", counts["non_finite"])
     yield count("drift_total", "Drift alarms.", counts["drifts"])
     help = "Features max_mb has no room for, as often as they came."

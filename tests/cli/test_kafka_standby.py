@@ -12,7 +12,7 @@ from stream_llsvm.engine.lease import newest_term
 from tests.cli.pair import ALLOWED, TIMES, Pair
 from tests.cli.support import newest, told
 from tests.cli.test_kafka_run import arguments, places, values
-from tests.connectors.kafka.support import Kafka
+from tests.connectors.kafka.support import Kafka, offsets
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def test_owners_are_killed_and_paused_and_readers_see_each_prediction_once(
     assert max(pair.waited) < ALLOWED, pair.waited
     terms = pair.terms()
     assert len(terms) == len(set(terms)) == newest_term(folder).number > TIMES
-    assert newest(folder)["position"] == {source: {"0": records}}
+    assert offsets(newest(folder)["position"]) == {source: {"0": records}}
     assert places(kafka, target) == [f"{source}/0@{i}" for i in range(records)]
     model, alone = tmp_path / "model.llsvm", tmp_path / "alone.llsvm"
     kept = ["--checkpoints", folder, "--max-records", 1, "--save", model]

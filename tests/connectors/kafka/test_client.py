@@ -17,7 +17,7 @@ from stream_llsvm.connectors import KafkaSource
 from stream_llsvm.connectors.base import SourceError
 from stream_llsvm.connectors.kafka.client import KafkaTroubleError, Settings, advertised
 from stream_llsvm.connectors.kafka.diagnosis import diagnose, hosts
-from tests.connectors.kafka.support import Kafka, numbers, read, value
+from tests.connectors.kafka.support import Kafka, numbers, offsets, read, value
 from tools.kafka_broker import Broker, free_ports
 
 
@@ -290,7 +290,7 @@ def test_kill_and_start_while_reading(broker: Broker, own_kafka: Kafka) -> None:
     go_on.set()  # half of it is written to a broker that is dead
     while (batch := one.poll(500, 0.2)) is not None:  # what was fetched before
         seen += numbers([batch])
-    assert one.position == {topic: {"0": len(seen)}}
+    assert offsets(one.position) == {topic: {"0": len(seen)}}
     broker.start()
     seen += numbers(read(one, total - len(seen), 90))
     writer.join(60)

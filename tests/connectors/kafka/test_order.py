@@ -10,7 +10,7 @@ import pytest
 
 from stream_llsvm.connectors import KafkaSource
 from stream_llsvm.connectors.base import Batch, Disorder
-from tests.connectors.kafka.support import Kafka, numbers, read, until
+from tests.connectors.kafka.support import Kafka, numbers, offsets, read, until
 
 START = 1_700_000_000_000
 
@@ -159,7 +159,7 @@ def test_a_record_without_its_time_is_rejected(kafka: Kafka) -> None:
         (1, "no time"), (2, "no time"), (3, "invalid JSON"), (4, "no time"),
     ]  # fmt: skip
     assert "the field 'at'" in sorted(bad)[0].detail and "'soon'" in sorted(bad)[1].detail
-    assert batches[-1].position == {topic: {"0": 6, "1": 1}}
+    assert offsets(batches[-1].position) == {topic: {"0": 6, "1": 1}}
     one.close()
 
 
@@ -233,7 +233,7 @@ def test_a_partition_that_is_added_is_merged_from_its_beginning(kafka: Kafka) ->
     batches += read(one, 3)
     assert numbers(batches)[:2] == [0, 1] and sorted(numbers(batches)[2:]) == [2, 3, 4]
     where = one.position
-    assert where == {topic: {"0": 2, "1": 2, "2": 1}}
+    assert offsets(where) == {topic: {"0": 2, "1": 2, "2": 1}}
     one.seek({topic: {"0": 1, "1": 1}})
     assert numbers(read(one, 3)) == [2, 3, 4]
     one.close()
@@ -258,6 +258,47 @@ def test_what_is_held_of_one_partition_is_bounded(
     one._consumer.resume(stuck)
     assert numbers(read(one, 6_000, at_once=100)) == list(range(6_000))
     assert not one._held.held
+    one.close()
+
+
+def test_a_backlog_of_many_partitions_is_read_to_its_end(kafka: Kafka) -> None:
+    """With fetches of the usual size, each of which holds more than one poll gives."""
+    topic, partitions, each = kafka.topic(64), 3, 25_000
+    kafka.producer.partitions_for(topic)
+    for partition in range(partitions):
+        for n in range(each):
+            number = n * partitions + partition
+            kafka.producer.send(
+                topic, b'{"a":%d,"label":0}' % number, partition=partition, timestamp_ms=number
+            )
+    kafka.producer.flush(60)
+    one = source(kafka, topic)
+    batches = read(one, partitions * each, at_once=5_000)
+    assert numbers(batches) == list(range(partitions * each))
+    assert told(batches)[:2] == (0, ())
+    one.close()
+
+
+def test_a_partition_that_gives_nothing_is_connected_to_anew(
+    kafka: Kafka, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from stream_llsvm.connectors.kafka import source as module
+    from stream_llsvm.connectors.kafka import stalls
+
+    monkeypatch.setattr(stalls, "PATIENCE", 0.5)
+    monkeypatch.setattr(module, "_ASK", 0.1)
+    topic = kafka.topic(2)
+    deal(kafka, topic, by_chance(200, 2))
+    one = source(kafka, topic, max_wait=60.0)
+    one.seek(one.position)
+    stuck = max(one._positions.next)
+    one._consumer.pause(stuck)  # which nobody will undo
+    with caplog.at_level("WARNING", "stream_llsvm.kafka"):
+        batches = read(one, 200)
+    assert numbers(batches) == list(range(200)) and told(batches)[:2] == (0, ())
+    (incident,) = one.incidents
+    assert incident[::2] == ("stalled", 1) and f"{topic}/1 has more" in incident.text
+    assert incident.text in caplog.text
     one.close()
 
 
