@@ -459,6 +459,13 @@ class TransactionalSink(Sink, Protocol):
         """
 
 
+@runtime_checkable
+class Waits(Protocol):
+    """A sink that says what it waits for while it does, and nothing when the wait is over."""
+
+    on_wait: Callable[[str], None]
+
+
 def transactional(sink: object) -> TransactionalSink | None:
     """Return the sink if it shows what was written only with a commit, else None."""
     return sink if isinstance(sink, TransactionalSink) and sink.transactional else None

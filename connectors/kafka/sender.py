@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stream_llsvm.connectors.base import SinkAwayError, SinkError
@@ -23,6 +23,7 @@ from stream_llsvm.connectors.kafka.fast_write import (
 
 #: Messages handed over and not acknowledged before a flush: kafka-python sets no limit itself.
 MOST_OPEN = 20_000
+SAY = 5.0  # seconds after which a wait is told of
 
 
 class Sender:
@@ -34,6 +35,8 @@ class Sender:
         self._more = dict(more)
         self._producer: Any = None
         self._bundled: bool | None = None  # whether this kafka-python takes bundles
+        self._said = False
+        self.on_wait: Callable[[str], None] = lambda _: None
         self.forget()
 
     def forget(self) -> None:
@@ -104,23 +107,41 @@ class Sender:
         """Return when everything sent is acknowledged; raise SinkError if something is not."""
         if self._producer is None:
             return
-        from kafka.errors import KafkaError, UnknownError
+        from kafka.errors import KafkaError, KafkaTimeoutError, UnknownError
 
         deadline = time.monotonic() + timeout
         while len(self._ended) < self.open:
+            left = max(0.0, deadline - time.monotonic())
             try:
-                self._producer.flush(max(0.0, deadline - time.monotonic()))
+                self._producer.flush(min(SAY, left))
+            except KafkaTimeoutError as error:
+                if left <= SAY:
+                    raise SinkAwayError(f"{self.where}: {self.say(error)}") from error
+                self.waits()
+                time.sleep(0.005)
             except UnknownError:  # a batch was too large and is sent in parts: those are awaited
                 time.sleep(0.005)
             except KafkaError as error:
                 raise SinkError(f"{self.where}: {self.say(error)}") from error
             if len(self._ended) < self.open and time.monotonic() > deadline:
                 raise SinkAwayError(f"{self.where}: no acknowledgement within {timeout:.0f} s")
+        self.waited()
         failed = [one for one in self._ended if isinstance(one, BaseException)]
         self.forget()
         if failed:
             text = f"{len(failed)} records did not arrive, the first because of"
             raise SinkError(f"{self.where}: {text} {self.say(failed[0])}") from failed[0]
+
+    def waits(self) -> None:
+        """Say that an answer is waited for."""
+        self._said = True
+        self.on_wait(f"{self.where}: no broker answers")
+
+    def waited(self) -> None:
+        """Say that the wait is over, if there was one."""
+        if self._said:
+            self._said = False
+            self.on_wait("")
 
     def drop(self) -> None:
         """Let go of the producer without waiting; the next use makes another."""

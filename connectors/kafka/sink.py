@@ -74,6 +74,15 @@ class KafkaSink:
         """Whether results become visible with a commit only."""
         return self._transactions.id is not None
 
+    @property
+    def on_wait(self) -> Callable[[str], None]:
+        """What is called while an answer is waited for, with what for, and with "" afterwards."""
+        return self._sender.on_wait
+
+    @on_wait.setter
+    def on_wait(self, call: Callable[[str], None]) -> None:
+        self._sender.on_wait = call
+
     def connect(self) -> None:
         """Connect now, not with the first result: raise SinkError if the topic is out of reach."""
         self._sender.ready()

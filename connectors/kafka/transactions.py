@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stream_llsvm.connectors.base import Position, SinkAwayError, SinkError
+from stream_llsvm.connectors.kafka import sender
 from stream_llsvm.connectors.kafka.client import KafkaAwayError, KafkaTroubleError
 from stream_llsvm.connectors.kafka.positions import offsets_of
 from stream_llsvm.connectors.kafka.sender import Sender
@@ -195,13 +196,18 @@ class Transactions:
 
         thread = threading.Thread(target=run, name="kafka-transaction", daemon=True)
         thread.start()
-        thread.join(self._limit)
+        deadline = time.monotonic() + self._limit
+        while thread.is_alive() and (left := deadline - time.monotonic()) > 0:
+            thread.join(min(sender.SAY, left))
+            if thread.is_alive():
+                self._sender.waits()
         if thread.is_alive():
             self.tainted = True
             text = f"no broker answered within {self._limit:.0f} s"
             raise SinkAwayError(f"{self._sender.where}: {text}")
         if raised:
             raise raised[0]
+        self._sender.waited()
 
     def failed(self, error: BaseException | None) -> SinkError:
         """Note that something failed; return the error that tells of it."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from stream_llsvm.connectors.base import Batch, Incidental, Recovering, Rejected
+from stream_llsvm.connectors.base import Batch, Incidental, Recovering, Rejected, Waits
 from stream_llsvm.engine.learner import Answers
 from stream_llsvm.engine.mean_weight import MeanWeight
 from stream_llsvm.learners.pipeline import learner_in, shared_in
@@ -75,6 +76,13 @@ class Recoveries(Watcher):
         self._since = None
         # Looked up once: to ask what a protocol asks takes as long as many records.
         self._source = engine.source if isinstance(engine.source, Recovering) else None
+        if isinstance(engine.sink, Waits):
+            engine.sink.on_wait = partial(self._sink_waits, engine)
+
+    def _sink_waits(self, engine: Engine, trouble: str) -> None:
+        """Note what the sink waits for: the run stands still meanwhile, in the middle of a turn."""
+        engine.trouble = trouble
+        self.on_turn(engine)
 
     def on_turn(self, engine: Engine) -> None:
         """Ask both."""

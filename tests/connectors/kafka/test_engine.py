@@ -17,6 +17,7 @@ import pytest
 from stream_llsvm import Engine, EngineError, LLSVMClassifier
 from stream_llsvm.connectors import KafkaSink, KafkaSource, message_codec
 from stream_llsvm.connectors.base import Batch
+from stream_llsvm.connectors.kafka import sender
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, read_checkpoint
 from stream_llsvm.engine.rollback import roll_back
 from stream_llsvm.engine.watchers import Watcher
@@ -277,17 +278,24 @@ class PausesTheBroker(Watcher):
             self._broker.resume()
 
 
+@pytest.mark.parametrize(
+    "options", [{"request_timeout_ms": 1_000}, {}], ids=["given up", "waited for"]
+)
 def test_a_transactional_run_outlives_a_broker_that_gives_no_answer(
-    broker: Broker, own_kafka: Kafka, tmp_path: Path
+    broker: Broker,
+    own_kafka: Kafka,
+    tmp_path: Path,
+    options: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """For longer than kafka-python waits for one; it goes on with what was committed."""
+    """What kafka-python gives up is done again, from what was committed; a wait is told of."""
+    monkeypatch.setattr(sender, "SAY", 60.0 if options else 0.2)
     source, target, total = own_kafka.topic(2), own_kafka.topic(), 3_000
     rows = [{"a": n % 7, "b": n % 5, "label": n % 2} for n in range(total)]
     own_kafka.producer.partitions_for(source)
     for n, row in enumerate(rows):
         own_kafka.producer.send(source, json.dumps(row).encode(), partition=n % 2, timestamp_ms=n)
     own_kafka.producer.flush(30)
-    options = {"request_timeout_ms": 1_000}
     sink = KafkaSink(target, broker.bootstrap, transactional_id=target, options=options)
     engine = Engine(
         KafkaSource(source, broker.bootstrap, label="label"),
@@ -306,6 +314,7 @@ def test_a_transactional_run_outlives_a_broker_that_gives_no_answer(
     assert places == [f"{source}/{n % 2}@{n // 2}" for n in range(total)]
     events = [one["kind"] for one in engine.progress.events]
     assert events.index("recovering") < events.index("reconnected")
+    assert ("continued" in events) == bool(options)
     undisturbed = Engine(
         KafkaSource(source, broker.bootstrap, label="label"),
         LLSVMClassifier(n_anchors=10, n_neighbors=3),
