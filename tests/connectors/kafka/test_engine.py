@@ -296,7 +296,13 @@ def test_a_transactional_run_outlives_a_broker_that_gives_no_answer(
     for n, row in enumerate(rows):
         own_kafka.producer.send(source, json.dumps(row).encode(), partition=n % 2, timestamp_ms=n)
     own_kafka.producer.flush(30)
-    sink = KafkaSink(target, broker.bootstrap, transactional_id=target, options=options)
+    sink = KafkaSink(
+        target,
+        broker.bootstrap,
+        transactional_id=target,
+        options=options,
+        flush_timeout=10.0 if options else 90.0,
+    )
     engine = Engine(
         KafkaSource(source, broker.bootstrap, label="label"),
         LLSVMClassifier(n_anchors=10, n_neighbors=3),
