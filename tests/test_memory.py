@@ -125,6 +125,8 @@ def use_everything(folder: Path) -> None:
     ).warm_start(X, y, solver="reference")
     model = CommitteeClassifier(seed=1, threads=2)
     model.learn_many(X, y)
+    for _ in range(2):
+        model.learn_one(dict.fromkeys(range(5), np.nan), 1)
     model.learn_one({"a": 1.0, "t": "a text of several words"}, 1)
     model.learn_one({"a": 1.0, "t": "another text of several words"}, 1)
     for record, label in zip(rows[:200], y, strict=False):
