@@ -141,8 +141,8 @@ class Learner:
         Such a field is no feature: with a new name in each record the model would only fill up.
         """
         unread: dict[Any, set[Place]] = {}
-        for bad in batch.bad_fields:
-            unread.setdefault(bad.field, set()).add(bad.place)
+        for one in batch.bad_fields:
+            unread.setdefault(one.field, set()).add(one.place)
         new = set(unknown_features(shared_in(self.model), unread) or ())
         if not new:
             return batch

@@ -335,7 +335,7 @@ def test_a_label_that_reads_nan_is_missing(text: str, times: int) -> None:
 
 @pytest.mark.parametrize("codec", [JsonCodec(label="y"), MsgpackCodec(label="y")])
 def test_a_record_of_very_many_fields_is_rejected(codec: Codec) -> None:
-    write = json.dumps if isinstance(codec, JsonCodec) else msgpack.packb
+    write: Any = json.dumps if isinstance(codec, JsonCodec) else msgpack.packb
     wide = write({f"k{i}": i for i in range(10_001)} | {"y": "a"})
     raws = [
         raw if isinstance(raw, bytes) else raw.encode() for raw in (wide, write({"y": 1, "x": 2.0}))

@@ -208,6 +208,7 @@ def test_counters_begin_with_the_process_and_only_go_up(tmp_path: Path) -> None:
 
 def test_a_counter_that_falls_back_stands(run: Live) -> None:
     look = run.page.monitor.look
+    assert look is not None
     counters = Counters(replace(look, moves=70))
     moved = [
         metrics(replace(look, moves=n), 0.0, counters=counters)["anchor_moves_total"].lines

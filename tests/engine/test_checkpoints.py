@@ -209,6 +209,9 @@ def test_what_holds_records_is_for_its_owner_alone(tmp_path: Path) -> None:
 def test_what_is_no_file_is_passed_over(tmp_path: Path, kind: str) -> None:
     filled(tmp_path, 1)
     odd = tmp_path / "checkpoint-0000000009.llsvm"
-    os.mkfifo(odd) if kind == "pipe" else odd.symlink_to("/dev/zero")
+    if kind == "pipe":
+        os.mkfifo(odd)
+    else:
+        odd.symlink_to("/dev/zero")
     assert newest(tmp_path).contents == {"i": 1}
     assert "it is no regular file" in refused("inspect", odd)

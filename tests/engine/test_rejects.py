@@ -51,7 +51,7 @@ def test_the_names_of_fields_that_could_not_be_read_are_bounded() -> None:
 def test_a_field_is_a_feature_from_its_first_value_on(
     tmp_path: Path, size: int, some: dict[str, Any], features: tuple[str, ...]
 ) -> None:
-    rows = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(60)]
+    rows: list[dict[str, Any]] = [{"x": float(i % 7), "y": i % 7 > 3} for i in range(60)]
     plain = [dict(row) for row in rows]
     for i, row in enumerate(rows):
         row |= {name.replace("%d", str(i)): value for name, value in some.items()}
