@@ -202,7 +202,7 @@ def left_out_of(name: str, whole: base.Estimator) -> str:
     if not isinstance(model, BoundedModel) or not model.left_out:
         return ""
     return (
-        f"max_mb={model.max_mb:,} of the model {name} has room for {len(model.features):,} "
+        f"max_mb={model.max_mb:,} of the model {name} has room for {len(model._features.fields):,} "
         "features: new ones are left out; fold them, or raise max_mb (--option max_mb=...)"
     )
 
