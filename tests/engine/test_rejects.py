@@ -57,7 +57,7 @@ def test_a_field_is_a_feature_from_its_first_value_on(
         row |= {name.replace("%d", str(i)): value for name, value in some.items()}
         if "late" in row and i >= 30:
             row["late"] = plain[i]["late"] = None if i == 33 else float(i)
-    models = []
+    models: list[Any] = []
     for several in (rows, plain):
         path = tmp_path / f"{len(models)}.jsonl"
         path.write_text("".join(f"{json.dumps(one)}\n" for one in several))
