@@ -32,7 +32,7 @@ from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost, 
 from stream_llsvm.engine.classes import with_few_classes
 from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.drift import detector_of
-from stream_llsvm.engine.input.watch import InputWatch, Moved
+from stream_llsvm.engine.input.watch import InputWatch
 from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
 from stream_llsvm.engine.learner import Learner
@@ -138,6 +138,8 @@ class Engine:
 
     """
 
+    rounds: Rounds | None = None  # of many learners
+
     def __init__(
         self,
         source: Source,
@@ -193,7 +195,7 @@ class Engine:
             if watch_input:
                 self.inputs = InputWatch() if watch_input is True else watch_input
                 self.inputs.relevance = self._relevance
-                self.progress.why = self._what_moved
+                self.progress.why = self.inputs.why
             self.order = Order(self.progress)
             self.rejects = Rejects(dead_letters, max_rejected_ratio)
             self.challengers = Challengers(
@@ -202,14 +204,8 @@ class Engine:
             self.challengers.begin(challengers or {}, self.learner)
             self.late: LateLabels | None = None
             if labels is not None or waiting is not None:
-                self.late = LateLabels(
-                    labels,
-                    waiting or Waiting(),
-                    clock,
-                    self.challengers,
-                    self.decisions,
-                    max_classes,
-                )
+                parts = self.challengers, self.decisions, max_classes
+                self.late = LateLabels(labels, waiting or Waiting(), clock, *parts)
             self.position: Position | None = None
             self.key_parts = KeyParts()
 
@@ -236,10 +232,6 @@ class Engine:
         model = shared_in(self.model)
         return model.feature_relevance if isinstance(model, LocalClassifier) else {}
 
-    def _what_moved(self) -> str:
-        """Return which fields are others than they were; empty if none is."""
-        return "" if self.inputs is None else Moved(0, self.inputs.moved).text()
-
     def _keep_text(self) -> None:
         """Let transformers in front of the model see records as they are."""
         if is_pipeline(self.model) and isinstance(self.source, Verbatim):
@@ -262,11 +254,6 @@ class Engine:
         return None if self.checkpoints is None else self.checkpoints.newest
 
     @property
-    def rounds(self) -> Rounds | None:
-        """How the rounds of many learners go; one has none."""
-        return None
-
-    @property
     def checkpoint_interval(self) -> float:
         """Seconds between two checkpoints; 0 if there are none."""
         return 0.0 if self._saver is None else self._saver.every
@@ -277,10 +264,7 @@ class Engine:
         return None if self._saver is None else self._saver.lost
 
     def run(self, max_records: int | None = None) -> dict[str, Any]:
-        """Learn until the source ends, `stop` is called, or so many records have come.
-
-        No more than so many are read.
-        """
+        """Learn until the source ends, `stop` is called, or so many records have been read."""
         if self._saver is not None:
             self._saver.begin()
         if self.inputs is not None:
@@ -350,10 +334,7 @@ class Engine:
             self._saver.finish()
 
     def stop(self) -> None:
-        """Stop after the batch that is being learned; safe to call from a signal handler.
-
-        If no run is going on, the next one stops at once.
-        """
+        """Stop after this batch, or the next run at once; safe to call from a signal handler."""
         self._stop.set()
 
     def wake(self) -> None:
@@ -419,9 +400,6 @@ class Engine:
     def checkpoint(self, *, wait: bool = False) -> None:
         """Write model, position, scores and waiting labels together.
 
-        With a transactional sink the checkpoint is on disk before the predictions are shown: after
-        a crash between the two, the position that the broker keeps tells which one holds.
-
         Nothing is written if nothing has come in since the last one: the few that are kept are
         states to go back to, and not copies of one.
         """
@@ -439,10 +417,7 @@ class Engine:
         name
             Of the challenger, or for the checkpoint.
 
-        Returns
-        -------
-        concurrent.futures.Future
-            What came of it, in words; or a `RequestError`.
+        The answer is what came of it, in words, or a `RequestError`.
 
         """
         told = self._requests.ask(do, name)
@@ -489,11 +464,10 @@ class Engine:
         for request in self._requests.pending(all=all):
             try:
                 request.answer(self._done(request), True)
-            except (RequestError, CheckpointError, ValueError) as error:
+            except (RequestError, CheckpointError, ValueError, SinkAwayError) as error:
                 request.answer(str(error), False)
-            except SinkAwayError as error:
-                request.answer(str(error), False)
-                raise
+                if isinstance(error, SinkAwayError):
+                    raise
 
     def _done(self, request: Request) -> str:
         """Do what is asked; return what came of it."""

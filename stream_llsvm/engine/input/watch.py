@@ -239,6 +239,10 @@ class InputWatch:
         """The fields that are others than they were, those first that matter most."""
         return self.ranked(self._moved)
 
+    def why(self) -> str:
+        """Return in words which fields are others than they were; empty if none is."""
+        return Moved(0, self.moved).text()
+
     def ranked(self, names: Any = None, most: int | None = None) -> list[FieldNow]:
         """Return these fields, or all, by drift and how much they count in the model."""
         chosen = list(self.fields.places if names is None else names)
