@@ -70,7 +70,7 @@ bench: data-given $(VENV)/.ready-bench
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners committee,no-history \
 		--section committee
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --section family --rows 10000 \
-		--orders 1 --learners committee,sapl,llsvm,mapped,lcc,csvm,l3svm,budget,local,additive,memory,ferns,trees,contexts,ldkl,ml3 --peers logreg \
+		--orders 1 --learners committee,sapl,llsvm,mapped,lcc,csvm,l3svm,budget,local,additive,memory,ferns,trees,contexts --peers logreg \
 		electricity banana magic04 keystroke segment phishing_stream letter
 	@$(BIN)/python benchmarks/accuracy.py --data "$(DATA)" --learners sapl --peers logreg,arf \
 		--section reliability banana magic04 keystroke segment

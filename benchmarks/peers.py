@@ -30,8 +30,6 @@ OURS = {
     "memory": "MemoryClassifier",
     "ferns": "FernsClassifier",
     "trees": "BoostedTreesClassifier",
-    "ldkl": "LDKLClassifier",
-    "ml3": "ML3Classifier",
     "local": "LocalSVMClassifier",
     "csvm": "CSVMClassifier",
     "l3svm": "L3SVMClassifier",

@@ -31,8 +31,6 @@ FAMILY = {
     "MemoryClassifier": "votes of remembered records",
     "BudgetedPegasosClassifier": "a kernel machine of 200 records",
     "FernsClassifier": "random partitions",
-    "LDKLClassifier": "machines at the nodes of a soft tree",
-    "ML3Classifier": "the best mixture of a class's machines",
     "BoostedTreesClassifier": "trees that grow with the stream",
     "AdditiveSVMClassifier": "one curve per feature",
     "PegasosClassifier": "one linear machine",

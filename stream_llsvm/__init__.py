@@ -29,12 +29,10 @@ if TYPE_CHECKING:
     from stream_llsvm.learners.keyed_reasons import KeyedExplanation
     from stream_llsvm.learners.l3_svm import L3SVMClassifier
     from stream_llsvm.learners.lcc import LCCClassifier
-    from stream_llsvm.learners.ldkl import LDKLClassifier
     from stream_llsvm.learners.llsvm import LLSVMClassifier
     from stream_llsvm.learners.llsvm_regressor import LLSVMRegressor
     from stream_llsvm.learners.load import load_model
     from stream_llsvm.learners.local_svm import LocalSVMClassifier
-    from stream_llsvm.learners.ml3 import ML3Classifier
     from stream_llsvm.learners.neighbours import MemoryClassifier
     from stream_llsvm.learners.pegasos import PegasosClassifier
     from stream_llsvm.learners.pegasos_regressor import PegasosRegressor
@@ -66,11 +64,9 @@ __all__ = [
     "KeyedExplanation",
     "L3SVMClassifier",
     "LCCClassifier",
-    "LDKLClassifier",
     "LLSVMClassifier",
     "LLSVMRegressor",
     "LocalSVMClassifier",
-    "ML3Classifier",
     "MemberReport",
     "MemoryClassifier",
     "ModelFileError",
@@ -110,7 +106,8 @@ _WHERE = {name: f"learners.{module}" for name, module in _LEARNERS.items()} | {
 
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        gone = import_module(f"{__name__}.removed").removed(name)
+        raise AttributeError(gone or f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_WHERE[name]}"), name)
     globals()[name] = value  # the next time it is found at once
     return value

@@ -35,6 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "transformers": {"feature_maps", "records"},
     "optimum": {"kernels", "options"},
     "learners": {
+        "removed",
         "feature_maps",
         "kernels",
         "locks",
@@ -59,6 +60,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "transformers",
         "version",
     },
+    "removed": set(),
     "cluster": {
         "connectors",
         "engine",
@@ -88,6 +90,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client": set(),
     "serve": {"connectors", "dashboard", "engine", "limits", "records", "version"},
     "cli": {
+        "removed",
         "alerts",
         "cluster",
         "connectors",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stream_llsvm.cli.errors import MistakeError, nearest, unknown
 from stream_llsvm.learners.registry import CLASSIFIERS, LEARNERS, REGRESSORS, learner
+from stream_llsvm.removed import removed
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.task import Task
@@ -46,6 +47,8 @@ def find(name: Any) -> type[Model]:
     if long in short.values():
         kind: type[Model] = learner(long)
         return kind
+    if (gone := removed(str(name))) is not None:
+        raise ValueError(gone)
     every = ", ".join(short)
     like = nearest(str(name), [*short, *short.values()])
     hint = f'did you mean "{like}"? ' if like else ""

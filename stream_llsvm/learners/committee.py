@@ -10,6 +10,7 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.members.base import Member
 from stream_llsvm.members.registry import KINDS
 from stream_llsvm.options import whole
+from stream_llsvm.removed import removed
 
 #: Multiply-adds that a record may cost.
 BUDGET = 1_400_000
@@ -129,6 +130,8 @@ class CommitteeClassifier(LocalClassifier):
     def _member(self, text: str) -> Member:
         name, _, size = text.partition(":") if isinstance(text, str) else ("", "", "")
         if name not in KINDS:
+            if (gone := removed(name)) is not None:
+                raise ValueError(gone)
             listed = ", ".join(repr(kind) for kind in KINDS)
             raise ValueError(f"members are {listed}, with a size or without: got {text!r}")
         kind = KINDS[name]

@@ -11,6 +11,7 @@ from typing import Any
 from stream_llsvm.learners.pipeline import PICKLED, PIPELINE, learner_in, pipeline_of
 from stream_llsvm.learners.registry import CLASSIFIERS, KEYED, LEARNERS, learner
 from stream_llsvm.model.file import ModelFileError, read
+from stream_llsvm.removed import removed
 from stream_llsvm.transformers.restored import Functions
 
 _PARTS = {
@@ -88,9 +89,8 @@ def from_payload(
     name = payload["class"]
     # Only what is listed is ever made from a file: its text is looked up, never imported.
     if name not in LEARNERS:
-        raise ModelFileError(
-            f"the file holds a {name!r}, which this version does not know: upgrade stream_llsvm"
-        )
+        why = f"a {name!r}, which this version does not know: upgrade stream_llsvm"
+        raise ModelFileError(f"the file holds {removed(name) or why}")
     kind = learner(name)
     try:
         model = kind(**payload["params"])

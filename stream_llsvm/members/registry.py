@@ -12,9 +12,7 @@ from stream_llsvm.members.base import Member
 from stream_llsvm.members.contexts import member as contexts
 from stream_llsvm.members.family.budget_svm import member as budget_svm
 from stream_llsvm.members.family.landmarks import member as landmarks
-from stream_llsvm.members.family.ldkl import member as ldkl
 from stream_llsvm.members.family.local_svm import member as local_svm
-from stream_llsvm.members.family.ml3 import member as ml3
 from stream_llsvm.members.family.pegasos import member as pegasos
 from stream_llsvm.members.ferns import member as ferns
 from stream_llsvm.members.neighbours import member as neighbours
@@ -45,8 +43,6 @@ KINDS = {
         Kind("ferns", ferns.of_size, "ferns", 100, 1, 10_000),
         Kind("local", local_svm.of_size, "records", 2_000, 1, 1_000_000),
         Kind("landmarks", landmarks.of_size, "clusters", 30, 1, 100_000),
-        Kind("ldkl", ldkl.of_size, "levels of gates", 3, 1, 10),
-        Kind("ml3", ml3.of_size, "machines a class", 10, 1, 1_000),
         Kind("pegasos", budget_svm.of_size, "support vectors", 200, 1, 100_000),
         Kind("linear", pegasos.of_size, "records a step", 1, 1, 1_000_000),
         Kind("prior", prior.of_size, "labels", 32, 1, 1_000_000),

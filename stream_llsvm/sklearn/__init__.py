@@ -46,11 +46,9 @@ __all__ = [
     "FernsClassifier",
     "L3SVMClassifier",
     "LCCClassifier",
-    "LDKLClassifier",
     "LLSVMClassifier",
     "LLSVMRegressor",
     "LocalSVMClassifier",
-    "ML3Classifier",
     "MemoryClassifier",
     "PegasosClassifier",
     "PegasosRegressor",
@@ -79,15 +77,11 @@ if TYPE_CHECKING:
 
     class LCCClassifier(StreamClassifier): ...
 
-    class LDKLClassifier(StreamClassifier): ...
-
     class LLSVMClassifier(StreamClassifier): ...
 
     class LLSVMRegressor(StreamRegressor): ...
 
     class LocalSVMClassifier(StreamClassifier): ...
-
-    class ML3Classifier(StreamClassifier): ...
 
     class MemoryClassifier(StreamClassifier): ...
 

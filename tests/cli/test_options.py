@@ -82,7 +82,7 @@ def completed(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("run", "--model", "l"), ["l3svm", "lcc", "ldkl", "llsvm", "localsvm", "llsvm-regressor"]),
+        (("run", "--model", "l"), ["l3svm", "lcc", "llsvm", "localsvm", "llsvm-regressor"]),
         (("evaluate", "x.csv", "--models", "lcc,sa"), ["lcc,sapl"]),
         (("evaluate", "x.csv", "--against", "lo"), ["logreg"]),
         (("demo", "--stream", "ph"), ["phishing"]),

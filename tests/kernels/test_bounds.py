@@ -91,8 +91,6 @@ def _run(kind: str, *scenarios: str) -> subprocess.CompletedProcess[str]:
         "BoostedTreesClassifier",
         "LocalSVMClassifier",
         "L3SVMClassifier",
-        "LDKLClassifier",
-        "ML3Classifier",
         "BudgetedPegasosClassifier",
         "CommitteeClassifier",
     ],

@@ -16,10 +16,8 @@ from stream_llsvm import (
     CSVMClassifier,
     FernsClassifier,
     L3SVMClassifier,
-    LDKLClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
-    ML3Classifier,
     PegasosClassifier,
 )
 from stream_llsvm.learners.anchored import AnchorClassifier
@@ -48,8 +46,6 @@ SMALL: dict[type[LocalClassifier], dict[str, Any]] = {
     FernsClassifier: {"n_ferns": 8, "depth": 4},
     LocalSVMClassifier: {"window": 70},
     L3SVMClassifier: {"n_clusters": 5},
-    LDKLClassifier: {"depth": 2},
-    ML3Classifier: {"n_machines": 4},
     BudgetedPegasosClassifier: {"budget": 20},
     PegasosClassifier: {"batch_size": 3},
     CommitteeClassifier: {

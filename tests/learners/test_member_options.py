@@ -13,7 +13,6 @@ from stream_llsvm import (
     CommitteeClassifier,
     FernsClassifier,
     L3SVMClassifier,
-    LDKLClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
     PegasosClassifier,
@@ -28,7 +27,7 @@ from tests.learners.test_options import REFUSED as SHARED_REFUSED
 
 SHARED = ("standardize", "loss", "multiclass", "max_mb", "seed")
 ONE_OF = (
-    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', 'ldkl', 'ml3', "
+    "members are 'anchors', 'additive', 'memory', 'ferns', 'local', 'landmarks', "
     "'pegasos', 'linear', 'prior', 'waves', 'trees', 'contexts', 'words', with a size or without: "
     "got "
 )
@@ -84,9 +83,6 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
 }
 #: What one kind understands by an option that others have too.
 OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
-    LDKLClassifier: {
-        "depth": ([*NO_WHOLE, 0, 11], "depth must be a whole number from 1 to 10"),
-    },
     LocalSVMClassifier: {
         "metric": (["", "learned", 1, True], "metric must be one of 'diagonal', 'megm'"),
     },
@@ -110,7 +106,6 @@ OWN_REFUSED: dict[type[LocalClassifier], dict[str, tuple[list[Any], str]]] = {
     },
 }
 OWN_ALLOWED: dict[type[LocalClassifier], dict[str, list[Any]]] = {
-    LDKLClassifier: {"depth": [1, 10]},
     LocalSVMClassifier: {"metric": ["diagonal", "megm", None]},
     L3SVMClassifier: {"sigma": [1e-3, 2, 1e3]},
     BudgetedPegasosClassifier: {

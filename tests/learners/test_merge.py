@@ -14,11 +14,9 @@ from stream_llsvm import (
     BudgetedPegasosClassifier,
     CommitteeClassifier,
     L3SVMClassifier,
-    LDKLClassifier,
     LLSVMClassifier,
     LocalSVMClassifier,
     MemoryClassifier,
-    ML3Classifier,
     load_model,
 )
 from stream_llsvm.learners.base import LocalClassifier
@@ -34,8 +32,6 @@ from tests.learners.support import ALL_LEARNERS, everything, records, small, sou
 NO_MEAN = (
     LocalSVMClassifier,
     L3SVMClassifier,
-    LDKLClassifier,
-    ML3Classifier,
     BudgetedPegasosClassifier,
 )
 KINDS = pytest.mark.parametrize("kind", [kind for kind in ALL_LEARNERS if kind not in NO_MEAN])
@@ -290,8 +286,6 @@ def test_a_local_svm_cannot_be_merged() -> None:
     ("kind", "name"),
     [
         (L3SVMClassifier, "landmarks:5"),
-        (LDKLClassifier, "ldkl:2"),
-        (ML3Classifier, "ml3:4"),
         (BudgetedPegasosClassifier, "pegasos:20"),
     ],
 )

@@ -17,9 +17,7 @@ from stream_llsvm import (
     BudgetedPegasosClassifier,
     CommitteeClassifier,
     L3SVMClassifier,
-    LDKLClassifier,
     LocalSVMClassifier,
-    ML3Classifier,
     ModelFileError,
     PegasosClassifier,
     load_model,
@@ -30,10 +28,8 @@ from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.load import from_payload
 from stream_llsvm.members.family.budget_svm import kernel as budget
 from stream_llsvm.members.family.landmarks import kernel as landmarks
-from stream_llsvm.members.family.ldkl import kernel as ldkl
 from stream_llsvm.members.family.local_svm import kernel as local
 from stream_llsvm.members.family.local_svm.window import LABEL, NORM, STAMP, WORTH
-from stream_llsvm.members.family.ml3 import kernel as ml3
 from stream_llsvm.members.family.pegasos import steps
 from stream_llsvm.members.registry import KINDS
 from tests.learners.support import everything, records, small, taught
@@ -57,11 +53,6 @@ class OptionalMember(NamedTuple):
     answering: Callable[[Own], tuple[float, ...]]
     #: What no file may say: the section, the place in it, and the value.
     impossible: dict[str, tuple[str, Any, float]]
-
-
-def _codes(own: Own) -> tuple[float, ...]:
-    """Where no machine is far above 0 a code turns fast: there the slope is that of a point."""
-    return tuple(np.round(own["codes"], 1).ravel().tolist())
 
 
 def _neighbours(own: Own) -> tuple[int, ...]:
@@ -88,18 +79,6 @@ LINEAR_WAYS: dict[str, Options] = {
     "no ball": {"projection": False, "t0": 50},
     "logistic": {"loss": "logistic", "batch_size": 1},
     "squared": {"loss": "squared_hinge", "l2": 0.1},
-}
-
-LDKL_WAYS: dict[str, Options] = {
-    "usual": {},
-    "one gate": {"depth": 1, "sharpness": 2.0},
-    "hinge, one against the rest": {"loss": "hinge", "multiclass": "ovr"},
-}
-
-ML3_WAYS: dict[str, Options] = {
-    "usual": {},
-    "the best machine": {"n_machines": 3, "norm": 1.0},
-    "hinge, one against the rest": {"loss": "hinge", "multiclass": "ovr"},
 }
 
 OPTIONAL = {
@@ -190,38 +169,6 @@ OPTIONAL = {
             "a weight that nobody learns": ("weights", (0, 0), 1e200),
             "infinity in a batch": ("slope", (0, 0), np.inf),
             "nan in a bias": ("bias", 0, np.nan),
-        },
-    ),
-    "ldkl": OptionalMember(
-        LDKLClassifier,
-        "ldkl:2",
-        LDKL_WAYS,
-        LDKL_WAYS,
-        lambda own: (),
-        {
-            "records seen below 0": ("running", ldkl.SEEN, -1.0),
-            "more records than can be counted": ("running", ldkl.SEEN, 2.0**53),
-            "a spread below 0": ("running", ldkl.SPREAD, -1.0),
-            "an effort below 0": ("efforts", (0, 0), -1.0),
-            "a mass below 0": ("mass", (0, 0), -1.0),
-            "infinity in a gate": ("gates", (0, 0, 0), np.inf),
-            "nan in a bend": ("bends", (0, 0, 0), np.nan),
-            "nan in a weight": ("weights", (0, 0, 0, 0, 0), np.nan),
-        },
-    ),
-    "ml3": OptionalMember(
-        ML3Classifier,
-        "ml3:4",
-        ML3_WAYS,
-        ML3_WAYS,
-        _codes,
-        {
-            "records seen below 0": ("running", ml3.SEEN, -1.0),
-            "more records than can be counted": ("running", ml3.SEEN, 2.0**53),
-            "a spread below 0": ("running", ml3.SPREAD, -1.0),
-            "a mass below 0": ("mass", (0, 0, 0), -1.0),
-            "infinity in a weight": ("weights", (0, 0, 0, 0, 0), np.inf),
-            "nan in a bias": ("biases", (0, 0, 0, 0), np.nan),
         },
     ),
 }

@@ -30,8 +30,6 @@ LOCAL = (
     "waves",
     "local",
     "trees",
-    "ldkl",
-    "ml3",
 )
 MEMBERS = ("words", "prior", "contexts", *LOCAL)
 SOME = ("words", "prior", "anchors:5", "memory:100", "ferns:5")

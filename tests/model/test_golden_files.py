@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stream_llsvm import load_model
-from stream_llsvm.model.file import MAGIC
+from stream_llsvm.model.file import MAGIC, ModelFileError
 from tools.golden_files import ANSWERS, FOLDER, MODELS, RUN, differences, look, write
 
 FOLDERS = sorted(path.parent for path in FOLDER.glob(f"*/{ANSWERS}"))
@@ -19,6 +19,12 @@ def told(folder: Path) -> dict[str, Any]:
     """Return what a folder's files answered when they were made."""
     found: dict[str, Any] = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))
     return {name: found[name] for name in (*MODELS, RUN)}
+
+
+@pytest.mark.parametrize("name", ["ldkl", "ml3"])
+def test_a_file_of_a_removed_learner_names_the_version_that_reads_it(name: str) -> None:
+    with pytest.raises(ModelFileError, match=r"was removed: .*0\.2\.0 reads its files"):
+        load_model(FOLDER / "2-0.2.0" / f"{name}.llsvm")
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))

@@ -1,1 +1,0 @@
-"""Local deep kernel learning: a tree of soft gates, and a linear machine at each of its nodes."""

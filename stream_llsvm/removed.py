@@ -1,0 +1,19 @@
+"""Names of version 0.2 that are gone, and what to use instead: said wherever one is still used."""
+
+from __future__ import annotations
+
+_LDKL = "was removed: no committee was better for it; use SAPLClassifier. 0.2.0 reads its files"
+_ML3 = "was removed: SAPLClassifier was ahead of it at a third of its price. 0.2.0 reads its files"
+
+#: Learners, members, commands and options.
+REMOVED = {
+    "LDKLClassifier": _LDKL,
+    "ldkl": _LDKL,
+    "ML3Classifier": _ML3,
+    "ml3": _ML3,
+}
+
+
+def removed(name: str) -> str | None:
+    """Return what to say of a name that is gone; None if it never was one."""
+    return f"{name} {REMOVED[name]}" if name in REMOVED else None

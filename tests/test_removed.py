@@ -1,0 +1,22 @@
+"""What version 0.2 had and this one has not is refused with what to use instead."""
+
+from __future__ import annotations
+
+import pytest
+
+import stream_llsvm
+from stream_llsvm import CommitteeClassifier
+from stream_llsvm.cli.models import find
+from stream_llsvm.removed import REMOVED, removed
+
+
+def test_a_removed_name_says_what_to_use() -> None:
+    for name in ("LDKLClassifier", "ML3Classifier"):
+        with pytest.raises(AttributeError, match=f"{name} was removed: .*SAPLClassifier"):
+            getattr(stream_llsvm, name)
+    with pytest.raises(ValueError, match="ldkl was removed"):
+        CommitteeClassifier(members=("ldkl",))
+    with pytest.raises(ValueError, match="ml3 was removed"):
+        find("ml3")
+    assert removed("anything") is None
+    assert all(removed(name) for name in REMOVED)
