@@ -8,6 +8,7 @@ import stream_llsvm
 from stream_llsvm import CommitteeClassifier
 from stream_llsvm.cli.models import find
 from stream_llsvm.removed import REMOVED, removed
+from tests.cli.support import refused
 
 
 def test_a_removed_name_says_what_to_use() -> None:
@@ -18,5 +19,6 @@ def test_a_removed_name_says_what_to_use() -> None:
         CommitteeClassifier(members=("ldkl",))
     with pytest.raises(ValueError, match="ml3 was removed"):
         find("ml3")
+    assert "inspect --json" in refused("diff", "a", "b")
     assert removed("anything") is None
     assert all(removed(name) for name in REMOVED)

@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from stream_llsvm.cli.errors import MistakeError, RunFailedError, one_line, put, unknown
 from stream_llsvm.cli.signals import INTERRUPTED
+from stream_llsvm.removed import removed
 from stream_llsvm.version import __version__
 
 #: The commands, each the file of its name, and what it does.
@@ -29,7 +30,6 @@ COMMANDS = {
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
     "report": "Write what a run was like in a time, as a page or JSON, from its history.",
     "alerts": "List the rules that wake somebody, print them for Prometheus, or send a test.",
-    "diff": "Say in words what changed between two models, or two checkpoints.",
     "promote": "Let a challenger take the champion's place, between two records.",
     "checkpoint": "Keep a checkpoint of a run by name, for good.",
     "rollback": "Go back to an older checkpoint: replay what came since, or go on without it.",
@@ -61,7 +61,7 @@ class Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the first argument names, and the rest of them."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise MistakeError(unknown("command", args[0], COMMANDS))
+            raise MistakeError(removed(args[0]) or unknown("command", args[0], COMMANDS))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -128,39 +128,3 @@ def test_another_model_under_the_same_name_is_refused(pipeline: Path) -> None:
     told("run", pipeline, "--max-records", 500)
     pipeline.write_text(pipeline.read_text().replace("n_anchors = 20", "n_anchors = 21"))
     assert "n_anchors = 20, not 21" in refused("run", pipeline)
-
-
-def test_what_changed_is_told_in_words(pipeline: Path, tmp_path: Path) -> None:
-    for _ in range(2):
-        told("run", pipeline, "--max-records", 500, "--model", "committee")
-    first = sorted((tmp_path / "kept").glob("checkpoint-*"))[1]
-    data = pipeline.with_name("data.csv")
-    on = ["--on", data, "--label", "y", "--ignore", "id"]
-    shown = run("diff", first, tmp_path / "kept", *on)
-    assert shown.exit_code == 0, shown.output
-    assert f"A  {first}, 500 records learned" in shown.stdout
-    assert re.search(r"member \S+: weight \d+\.\d%, now \d+\.\d%; worth ", shown.stdout)
-    assert re.search(
-        r"accuracy: \d\d\.\d\d%, now \d\d\.\d\d%, (better|worse|the same)", shown.stdout
-    )
-    found = told("diff", first, tmp_path / "kept", *on)
-    predicted = told("predict", tmp_path / "kept", data, "--label", "y", "--ignore", "id",
-                     "--to", tmp_path / "again.jsonl")  # fmt: skip
-    assert found["scores"]["accuracy"][1] == pytest.approx(predicted["accuracy"])
-    assert found["learned"] == [500, 1_000]
-    assert found["anchors"]["moved"] > 0
-    same = run("diff", first, first).stdout.splitlines()
-    assert same[2].startswith("anchors: ") and "; 0 moved" in same[2]
-
-
-def test_classes_features_and_options_that_differ_are_named(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
-    one.write_text("a,y\n" + "1,no\n2,yes\n" * 50)
-    other.write_text("a,b,y\n" + "1,3,no\n2,4,yes\n2,9,maybe\n" * 50)
-    for data, anchors in ((one, 4), (other, 5)):
-        told("run", "--from", data, "--label", "y", "--model", "sapl", "--option",
-             f"n_anchors={anchors}", "--save", data.with_suffix(".llsvm"))  # fmt: skip
-    shown = run("diff", one.with_suffix(".llsvm"), other.with_suffix(".llsvm")).stdout
-    assert "option n_anchors: 4, now 5" in shown
-    assert "1 features came: b" in shown
-    assert "1 classes came: maybe" in shown
