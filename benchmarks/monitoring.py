@@ -1,7 +1,7 @@
 """What monitoring costs the learner, and that the memory for it stays flat.
 
 The same batches are learned by the model alone, by a run that nothing watches, by one that watches
-its input, and by one with a page and alerts as well, in turn. The CPU time of the thread that
+its input, and by one with a page as well, in turn. The CPU time of the thread that
 learns is measured: what else the machine does hardly touches it.
 """
 
@@ -30,7 +30,7 @@ from stream_llsvm.model.file import dumps
 
 FIELDS = 22
 ROWS = 20_000
-ALONE, PLAIN, WATCHED, ALL = "model alone", "plain run", "input watched", "page, alerts"
+ALONE, PLAIN, WATCHED, ALL = "model alone", "plain run", "input watched", "page"
 FIELDS_OF_MANY, NAMED, NAMES, CLASSES = 500, 20, 100_000, 200
 
 
@@ -132,7 +132,7 @@ def main() -> None:
         "CPU microseconds a record of the thread that learns, the least of "
         f"{arguments.rounds} rounds in turn; {FIELDS} numbers a record, {rows:,} records a "
         "round. A plain run keeps scores, calibration, drift of the errors and the estimate; "
-        "the last also watches its input, shows a page and looks for alerts. What is added is "
+        "the last also watches its input and shows a page. What is added is "
         "the median of the rounds' ratios to the plain run.",
         memory(arguments.records),
         f"{FIELDS_OF_MANY} fields, {NAMED} of them with {NAMES:,} names each, {CLASSES} classes, "

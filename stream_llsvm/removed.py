@@ -11,6 +11,7 @@ REMOVED = {
     "ldkl": _LDKL,
     "ML3Classifier": _ML3,
     "ml3": _ML3,
+    "alerts": "was removed: grafana/alerts.yaml has the rules for Prometheus; see docs/alerts.md",
     "diff": "was removed: compare what `stream-llsvm inspect --json` says of each",
 }
 

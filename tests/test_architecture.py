@@ -73,10 +73,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "records",
         "version",
     },
-    "alerts": {"extras", "options"},
     "history": set(),
     "dashboard": {
-        "alerts",
         "connectors",
         "engine",
         "history",
@@ -91,7 +89,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": {"connectors", "dashboard", "engine", "limits", "records", "version"},
     "cli": {
         "removed",
-        "alerts",
         "cluster",
         "connectors",
         "dashboard",

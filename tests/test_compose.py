@@ -98,6 +98,11 @@ def test_addresses_inside_are_services(compose: dict[str, Any]) -> None:
     assert f"127.0.0.1:{port}:{port}" in services[host]["ports"]
     assert f"--dashboard 0.0.0.0:{port}" in services[host]["command"]
     assert job["authorization"]["credentials_file"].rpartition("/")[2] in compose["secrets"]
+    (rules,) = prometheus["rule_files"]
+    assert f"./grafana/alerts.yaml:{rules}:ro" in services["prometheus"]["volumes"]
+    (manager,) = prometheus["alerting"]["alertmanagers"]
+    (target,) = manager["static_configs"][0]["targets"]
+    assert target.split(":")[0] in services
     (source,) = yaml.safe_load(compose["configs"]["datasource"]["content"])["datasources"]
     assert source["url"].startswith("http://prometheus:")
     (provider,) = yaml.safe_load(compose["configs"]["dashboards"]["content"])["providers"]

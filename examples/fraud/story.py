@@ -1,8 +1,8 @@
 """A month of a model that looks for fraud, in a minute: ``python examples/fraud/story.py``.
 
 A server learns payments over HTTP, as in ``serve.toml`` beside this file. The truth about one in
-fifty comes a day later. A challenger wins and is promoted, a field breaks, an alert fires, and the
-model goes back to a checkpoint from before.
+fifty comes a day later. A challenger wins and is promoted, a field breaks, a webhook is told, and
+the model goes back to a checkpoint from before.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from fraud.payments import Payment, in_cents, payments  # noqa: E402
 A_DAY = 2_000  # payments
 ONE_IN = 50  # the truth comes to light of so many
 LEAST_DAYS = 20  # before anybody is promoted
-MOST_DAYS = 90  # for a verdict, an alert, and its end: then something is wrong
+MOST_DAYS = 90  # for a verdict, a moved field, and its end: then something is wrong
 AFTER = 3  # days that the story goes on for
 PACE = 1.0  # seconds for a day, so that one can watch
 PATIENCE = 300.0  # seconds: on a new machine kernels are compiled first
@@ -73,13 +73,9 @@ class Hook:
         self._server.shutdown()
         self._server.server_close()
 
-    def alert(self, name: str) -> str | None:
-        """Return what was told of an alert, if it fires."""
-        for message in self.told:
-            for one in message["alerts"]:
-                if one["alert"] == name and one["status"] == "firing":
-                    return str(one["summary"])
-        return None
+    def event(self, kind: str) -> str | None:
+        """Return the text of an event of this kind, if one was posted."""
+        return next((str(one["text"]) for one in self.told if one["kind"] == kind), None)
 
 
 class Server:
@@ -237,11 +233,11 @@ def story(folder: Path, hook: Hook, shop: Shop, act: Callable[[str], None]) -> N
         act(f"It is promoted: {told}. On day {shop.days} {answered}.")
         told = asked("checkpoint", "--checkpoints", kept, "--name", NAMED)
         act(f"A release of the shop is due, so the model is kept first: {told}.")
-        answered, alert = until_alert(shop, hook)
+        answered, event = until_moved(shop, hook)
         moved = [one for one in shop.snapshot()["input"]["fields"] if one["moved"] >= 0]
         fields = "; ".join(f"{one['name']}: {one['what']}" for one in moved)
         act(f"The release sends amounts in cents. On day {shop.days} {answered}. The webhook is "
-            f"told: {alert} The page says which. {fields}.")  # fmt: skip
+            f"told: {event}. The page says it, too: {fields}.")  # fmt: skip
     shop.forget()
     told = asked("rollback", "--checkpoints", kept, "--to", NAMED, "--skip")
     with serving(folder, hook) as server:
@@ -266,14 +262,14 @@ def until_verdict(shop: Shop) -> tuple[str, dict[str, Any]]:
     raise StoryError("the challenger is not better")
 
 
-def until_alert(shop: Shop, hook: Hook) -> tuple[str, str]:
+def until_moved(shop: Shop, hook: Hook) -> tuple[str, str]:
     """Let days pass with the broken field until somebody is told; return the last, and what."""
     for _ in range(MOST_DAYS):
         answered = shop.day(in_cents)
         if shop.snapshot()["input"]["moved"]:
-            alert = until(lambda: hook.alert("input_drift"), "the webhook is told")
-            return answered, alert
-    raise StoryError("no alert has fired")
+            event = until(lambda: hook.event("input drift"), "the webhook is told")
+            return answered, event
+    raise StoryError("no field has moved")
 
 
 def until_calm(shop: Shop) -> int:

@@ -29,7 +29,6 @@ COMMANDS = {
     "serve": "Serve models over HTTP: records in, predictions out, learned from a durable log.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
     "report": "Write what a run was like in a time, as a page or JSON, from its history.",
-    "alerts": "List the rules that wake somebody, print them for Prometheus, or send a test.",
     "promote": "Let a challenger take the champion's place, between two records.",
     "checkpoint": "Keep a checkpoint of a run by name, for good.",
     "rollback": "Go back to an older checkpoint: replay what came since, or go on without it.",

@@ -93,8 +93,6 @@ _TOLD = {
     "features left out": logging.WARNING,
     "checkpoint failed": logging.ERROR,
     "publishing failed": logging.ERROR,
-    "alert": logging.WARNING,
-    "alert resolved": logging.INFO,
     "recovering": logging.WARNING,
     "reconnected": logging.INFO,
     "out of order": logging.WARNING,

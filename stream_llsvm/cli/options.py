@@ -7,8 +7,10 @@ Pipeline files are checked by it, and `--help` and shell completion are made of 
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from typer import Argument, Option
@@ -18,7 +20,6 @@ from stream_llsvm.cli.errors import MistakeError
 from stream_llsvm.connectors.keys import (
     COLUMN,
     COLUMNS,
-    DURATION,
     FILE,
     FOLDER,
     ORDER,
@@ -39,9 +40,18 @@ _FOREVER = 1e12
 
 
 def secret(name: str, value: Any) -> str:
-    """Return value if it is text; it is not shown if it is not."""
+    """Return text, or what ``{env = "NAME"}`` or ``{file = "path"}`` names; it is never shown."""
+    if isinstance(value, Mapping) and len(value) == 1 and set(value) <= {"env", "file"}:
+        ((where, at),) = value.items()
+        try:
+            read = Path(str(at)).read_text(encoding="utf-8") if where == "file" else None
+            value = os.environ.get(str(at)) if read is None else read.rstrip("\r\n")
+        except (OSError, UnicodeDecodeError):
+            value = None
+        if not value:
+            raise ValueError(f"{name}: the {where} {str(at)!r} cannot be read, or is empty")
     if not isinstance(value, str) or not value:
-        raise ValueError(f"{name} must be text")
+        raise ValueError(f'{name} is text, {{ env = "NAME" }} or {{ file = "path" }}')
     return value
 
 
@@ -49,17 +59,6 @@ def _models() -> Iterable[str]:
     from stream_llsvm.cli.models import short_names
 
     return short_names()
-
-
-def _alerts(check: str) -> Kind:
-    """Return the kind of a key of ``[alerts]``."""
-
-    def checked(name: str, value: Any) -> Any:
-        from stream_llsvm.alerts import settings  # late: it brings mail and TLS with it
-
-        return getattr(settings, check)(name, value)
-
-    return Kind(checked)
 
 
 def _workers(name: str, value: Any) -> Any:
@@ -236,14 +235,8 @@ SECTIONS: dict[str, dict[str, Key]] = {
         ),
         "ready_lag": _READY_LAG,
     },
-    "alerts": {
-        "rules": Key(_alerts("rules"), help="Other thresholds of rules; false switches one off."),
-        "webhook": Key(
-            _alerts("webhooks"), help="A URL, or a table with url, format, headers, ca."
-        ),
-        "email": Key(_alerts("emails"), help="A table with host, from, to and more."),
-        "command": Key(_alerts("commands"), help="A program and its arguments, as a list."),
-        "repeat": Key(DURATION, help="When what still fires is told again (4 h)."),
+    "events": {
+        "webhook": Key(SECRET, help="A URL that each event but checkpoints is posted to, as JSON."),
     },
 }
 NEEDED = ("source",)

@@ -23,11 +23,12 @@ from stream_llsvm.cli.options import (
     checked,
     flags_of_pipeline,
     places,
+    secret,
     values_of,
     with_flags,
 )
 from stream_llsvm.cli.signals import Stopping
-from stream_llsvm.cli.watch import TOKEN, alerts_of, history_of
+from stream_llsvm.cli.watch import TOKEN, history_of, post_events
 from stream_llsvm.connectors.keys import Key, one_of
 from stream_llsvm.options import choice
 
@@ -278,8 +279,8 @@ def _model(
         )
     Alarms(engine, settings["source"]["label"])
     kept = history_of(settings.get("checkpoints", {}))
-    rules, deliveries = alerts_of(settings, name)
-    page = RunPage(engine, rules, deliveries, kept, serve.get("ready_lag"), name)
+    post_events(settings, engine, stack, name)
+    page = RunPage(engine, kept, serve.get("ready_lag"), name)
     names = Names(settings["source"]["label"], settings["source"]["key"])
     more = {key: serve[key] for key in ("ids", "waiting") if key in serve}
     return ServedModel(name, writer, engine, page, names, on_failed=on_failed, **more)
@@ -287,7 +288,6 @@ def _model(
 
 def _tokens(path: str | None) -> dict[str, str]:
     """Return the tokens and what each may do: one from the environment, others from a file."""
-    from stream_llsvm.alerts.secrets import Secrets
     from stream_llsvm.dashboard.rights import ADMIN, RIGHTS
 
     found: dict[str, str] = {}
@@ -305,10 +305,8 @@ def _tokens(path: str | None) -> dict[str, str]:
                 f'--tokens: {path}: write a section [{name}] with token = "..." and right = "..."'
             )
         try:
-            token = Secrets().read("token", one["token"])
+            token = secret("token", one["token"])
             found[token] = choice("right", one["right"], tuple(RIGHTS))
         except ValueError as error:
             raise MistakeError(f"--tokens: {path}: [{name}] {error}") from None
-        if not token:
-            raise MistakeError(f"--tokens: {path}: [{name}] has no token")
     return found

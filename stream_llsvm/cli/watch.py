@@ -1,4 +1,4 @@
-"""Who watches a run beside it: the live page, alerts, and its history."""
+"""Who watches a run beside it: the live page, a webhook, and its history."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from stream_llsvm.cli.errors import MistakeError, one_line
 
 if TYPE_CHECKING:
-    from stream_llsvm.alerts.delivery import Delivery
-    from stream_llsvm.alerts.rules import Rule
     from stream_llsvm.cli.pipeline import Settings
     from stream_llsvm.dashboard.monitor import Monitor
     from stream_llsvm.engine.engine import Engine
@@ -25,21 +23,27 @@ _SELDOM = 1.0  # seconds between two looks if nobody can watch
 
 def watch(settings: Settings, engine: Engine, stack: ExitStack) -> None:
     """Watch a run until the stack ends, as its settings say."""
-    rules, deliveries = alerts_of(settings, engine.source.name)
+    post_events(settings, engine, stack, engine.source.name)
     history = history_of(settings.get("checkpoints", {}))
     if "dashboard" in settings:
-        how = {"rules": rules, "deliveries": deliveries, "history": history}
-        show_page(settings["dashboard"], engine, stack, **how)
-    elif deliveries or history is not None:
-        monitor = _unseen(engine, stack)
-        if deliveries:
-            from stream_llsvm.dashboard.alert_watch import AlertWatch
+        show_page(settings["dashboard"], engine, stack, history=history)
+    elif history is not None:
+        from stream_llsvm.dashboard.recorder import recorder
 
-            stack.enter_context(AlertWatch(engine, monitor, rules, deliveries))
-        if history is not None:
-            from stream_llsvm.dashboard.recorder import recorder
+        stack.enter_context(recorder(engine, _unseen(engine, stack), history))
 
-            stack.enter_context(recorder(engine, monitor, history))
+
+def post_events(settings: Settings, engine: Engine, stack: ExitStack, run: str) -> None:
+    """Post a run's events until the stack ends, if its settings have a webhook."""
+    url = settings.get("events", {}).get("webhook")
+    if url is None:
+        return
+    from stream_llsvm.engine.events import Webhook
+
+    try:
+        engine.watchers.append(stack.enter_context(Webhook(url, run)))
+    except ValueError as error:
+        raise MistakeError(f"[events] {error}") from None
 
 
 def history_of(kept: Mapping[str, Any]) -> Path | None:
@@ -49,17 +53,6 @@ def history_of(kept: Mapping[str, Any]) -> Path | None:
     from stream_llsvm.history.file import NAME
 
     return Path(kept["folder"]) / NAME
-
-
-def alerts_of(settings: Settings, run: str) -> tuple[list[Rule], list[Delivery]]:
-    """Return the rules of alerts that a pipeline asks for, and who is told of them."""
-    from stream_llsvm.alerts.delivery import REPEAT, Delivery
-    from stream_llsvm.alerts.rules import RULES
-
-    given = settings.get("alerts", {})
-    channels = [one for key in ("webhook", "email", "command") for one in given.get(key, [])]
-    repeat = given.get("repeat", REPEAT)
-    return given.get("rules", RULES), [Delivery(one, run, repeat=repeat) for one in channels]
 
 
 def _unseen(engine: Engine, stack: ExitStack) -> Monitor:

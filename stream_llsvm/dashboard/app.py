@@ -20,7 +20,6 @@ from stream_llsvm.dashboard import api
 from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.guard import check_origin, policy
 from stream_llsvm.dashboard.health import Readiness, alive, state_of
-from stream_llsvm.dashboard.messages import alerts_shown
 from stream_llsvm.dashboard.metrics import CONTENT_TYPE, Counters, Family, metrics, written
 from stream_llsvm.dashboard.model_copy import ModelCopies
 from stream_llsvm.dashboard.monitor import OVER
@@ -148,7 +147,7 @@ class Page:
         latest = self._builder.latest
         if latest is None:
             raise HTTPException(409, "there is nothing to show yet")
-        return json_answer(latest.frame | alerts_shown(self._monitor.alerts))
+        return json_answer(latest.frame)
 
     async def _history(self, request: Request) -> Response:
         return json_answer(
@@ -173,10 +172,7 @@ class Page:
         if monitor.look is None or monitor.first is None:
             return {}
         self._counters = self._counters or Counters(monitor.first)
-        fires = {name: one is not None and one.fires for name, one in monitor.alerts.items()}
-        return metrics(
-            monitor.look, monitor.silent_for, fires, monitor.name, counters=self._counters
-        )
+        return metrics(monitor.look, monitor.silent_for, monitor.name, counters=self._counters)
 
     async def _model(self, request: Request) -> Response:
         """Send the model as a file, unless who asks has it; its tag is how much it had learned."""

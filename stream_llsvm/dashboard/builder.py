@@ -189,7 +189,7 @@ class Builder:
                 self.history.add(kept)
             return
         fresh = self._seen_of_the_model(look)
-        built = frame(look, kept, fresh, self.monitor.alerts)
+        built = frame(look, kept, fresh)
         data = orjson.dumps(built)
         with self.order:
             self.history.add(kept)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.dashboard.json_values import distinct, number, text
 from stream_llsvm.dashboard.keys import shown as keys_shown
 from stream_llsvm.dashboard.look import (
@@ -37,7 +35,6 @@ _LABELS = 20  # whose costs and weights are sent
 _QUANTILES = (50, 95, 99)
 _OTHERS = "(others)"
 _DIFFERENCE = ("difference", "low", "high", "microseconds")
-NO_ALERTS: Mapping[str, Alert | None] = MappingProxyType({})
 
 
 def point(look: Look, predict: Counts, learn: Counts) -> dict[str, Any]:
@@ -88,36 +85,10 @@ def score_list(task: Task, scores: Mapping[str, Mapping[str, Any]]) -> list[dict
     return [{key: getattr(score, key) for key in shown} for score in listed_scores(task, scores)]
 
 
-def alerts_shown(alerts: Mapping[str, Alert | None]) -> dict[str, Any]:
-    """Return the parts of a frame that tell of alerts.
-
-    Those that fire, the gravest first and of these the oldest; those that are over, the newest
-    first; and how many rules there are.
-    """
-    last = [one for one in alerts.values() if one is not None]
-    firing = sorted(
-        (one for one in last if one.fires),
-        key=lambda one: (one.rule.severity != "critical", one.since),
-    )
-    over = sorted((one for one in last if not one.fires), key=lambda one: -(one.until or 0.0))
-    return {
-        "alerts": [_alert(one) for one in firing],
-        "alerts_over": [_alert(one) for one in over],
-        "alert_rules": len(alerts),
-    }
-
-
-def _alert(one: Alert) -> dict[str, Any]:
-    rule = one.rule
-    beside = {"value": number(one.value, 4), "threshold": rule.threshold, "meaning": rule.meaning}
-    return one.payload() | beside
-
-
 def frame(
     look: Look,
     kept: dict[str, Any],
     model: dict[str, Any] | None,
-    alerts: Mapping[str, Alert | None] = NO_ALERTS,
 ) -> dict[str, Any]:
     """Return a frame; the look must have its details.
 
@@ -129,8 +100,6 @@ def frame(
         Its point.
     model
         What is shown of the model, None if that has not changed or there is nothing.
-    alerts
-        By the name of its rule, what fires or fired last.
 
     """
     seen = look.details
@@ -139,7 +108,6 @@ def frame(
         "id": look.id,
         "time": look.time,
         "status": _status(look),
-        **alerts_shown(alerts),
         "task": look.task,
         "point": kept,
         "scores": look.scores,

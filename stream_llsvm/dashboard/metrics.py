@@ -8,8 +8,6 @@ from itertools import accumulate, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
-from stream_llsvm.alerts.conditions import PREFIX as _PREFIX
-from stream_llsvm.alerts.conditions import Samples
 from stream_llsvm.dashboard.json_values import distinct, text
 from stream_llsvm.dashboard.look import Look
 from stream_llsvm.dashboard.messages import by_class, cohorts_shown
@@ -20,7 +18,7 @@ from stream_llsvm.engine.task import CLASSIFICATION
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 STATES = ("starting", "compiling", "running", "waiting", "recovering", "stopped", "failed")
-NO_ALERTS: Mapping[str, bool] = MappingProxyType({})
+_PREFIX = "stream_llsvm_"
 _MOST = 100  # values of one label
 _FEWEST = 100  # records of a value of a field
 _PARTITIONS = 1_000
@@ -75,12 +73,7 @@ class Counters:
 
 
 def metrics(
-    look: Look,
-    silent_for: float,
-    alerts: Mapping[str, bool] = NO_ALERTS,
-    model: str = "",
-    *,
-    counters: Counters,
+    look: Look, silent_for: float, model: str = "", *, counters: Counters
 ) -> dict[str, Family]:
     """Return all metrics by their names, to be `written`.
 
@@ -90,8 +83,6 @@ def metrics(
         The newest look at the run.
     silent_for
         Seconds since the run's loop last turned.
-    alerts
-        Whether each rule of alerts fires, by its name.
     model
         The name of the run's model, a label of all values; none if there is only one.
     counters
@@ -99,7 +90,7 @@ def metrics(
 
     """
     own: Labels = {"model": model} if model else {}
-    found = families((*numbers(look, silent_for), _alerts(alerts)), own, counters)
+    found = families(numbers(look, silent_for), own, counters)
     for name, help, upto, total in _histograms(look):
         risen = [(bound, counters.of((name, bound), below)) for bound, below in upto]
         lines = list(_histogram(name, own, risen, counters.of((name,), total)))
@@ -143,20 +134,8 @@ def written(models: Iterable[Mapping[str, Family]]) -> str:
     )
 
 
-def samples(look: Look, silent_for: float) -> Samples:
-    """Return what rules of alerts ask for: all metrics but histograms, and label delays as a sum.
-
-    They are as in the text, without the prefix.
-    """
-    found = {metric.name: list(metric.values) for metric in numbers(look, silent_for)}
-    if look.labels is not None:
-        found["label_delay_seconds_sum"] = [({}, look.labels.delayed)]
-        found["label_delay_seconds_count"] = [({}, sum(look.labels.delays))]
-    return found
-
-
 def numbers(look: Look, silent_for: float) -> Iterable[Metric]:
-    """Yield all metrics but histograms and alerts."""
+    """Yield all metrics but histograms."""
     yield from _counts(look)
     yield from _gauges(look, silent_for)
     yield from _classes(look)
@@ -166,11 +145,6 @@ def numbers(look: Look, silent_for: float) -> Iterable[Metric]:
     yield from _keys(look)
     yield from _rounds(look)
     yield from _challengers(look)
-
-
-def _alerts(alerts: Mapping[str, bool]) -> Metric:
-    values = [({"alert": name}, float(fires)) for name, fires in alerts.items()]
-    return Metric("alert_firing", "gauge", "1 for the alerts that fire.", values)
 
 
 def _counts(look: Look) -> Iterable[Metric]:

@@ -6,11 +6,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import replace
 
-from stream_llsvm.alerts.alert import Alert
 from stream_llsvm.connectors.base import Batch, Recovering
 from stream_llsvm.dashboard.keys import KeyWindow
 from stream_llsvm.dashboard.look import Histogram, Look, Status, counted, details
@@ -59,8 +57,6 @@ class Monitor(Watcher):
         How many watch; whoever knows sets it.
     lag
         How far behind the source is; whoever asks it sets it.
-    alerts
-        The last alert of each rule, None if it has never fired; whoever knows sets it.
 
     Parameters
     ----------
@@ -78,7 +74,6 @@ class Monitor(Watcher):
         self.copied: Copied | None = None
         self.watchers, self.pace = 0, OFTEN
         self.lag: dict[str, dict[str, int]] = {}
-        self.alerts: Mapping[str, Alert | None] = {}
         self.turned_at = time.monotonic()
         self.came = threading.Event()
         self._wanted = self._asked = float("-inf")

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
-from stream_llsvm.alerts.delivery import Delivery
-from stream_llsvm.alerts.rules import RULES, Rule
 from stream_llsvm.connectors.base import Lagging
-from stream_llsvm.dashboard.alert_watch import AlertWatch
 from stream_llsvm.dashboard.app import Page
 from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.health import Readiness
@@ -28,8 +24,6 @@ class RunPage:
     ----------
     engine
         What runs; it gets one watcher more.
-    rules, deliveries
-        The rules of alerts, and who is told of them.
     history
         The file that keeps the run's history, if any does; the page begins with what is in it.
     ready_lag
@@ -47,8 +41,6 @@ class RunPage:
     def __init__(
         self,
         engine: Engine,
-        rules: Sequence[Rule] = RULES,
-        deliveries: Sequence[Delivery] = (),
         history: Path | None = None,
         ready_lag: int | None = None,
         name: str = "",
@@ -63,7 +55,6 @@ class RunPage:
         self.page = Page(self.builder, self.readiness)
         engine.watchers.append(self.monitor)
         self._lag_watch = LagWatch(engine.source, self.monitor)
-        self._alert_watch = AlertWatch(engine, self.monitor, rules, deliveries)
         self._recorder: HistoryWriter | None = None
         if history is not None:
             self.builder.remember(*past(history, engine))
@@ -72,14 +63,12 @@ class RunPage:
     def __enter__(self) -> Self:
         self.builder.start()
         self._lag_watch.__enter__()
-        self._alert_watch.__enter__()
         if self._recorder is not None:
             self._recorder.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._lag_watch.__exit__()
-        self._alert_watch.__exit__()
         if self._recorder is not None:
             self._recorder.__exit__()
         self.builder.close()

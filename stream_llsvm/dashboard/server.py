@@ -7,15 +7,12 @@ import logging
 import resource
 import socket
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from stream_llsvm.alerts.delivery import Delivery
-from stream_llsvm.alerts.rules import RULES, Rule
 from stream_llsvm.dashboard.guard import checked_token, is_loopback
 from stream_llsvm.dashboard.rights import ADMIN, Rights
 from stream_llsvm.dashboard.run_page import RunPage
@@ -50,10 +47,6 @@ class Dashboard:
         Where the page is; port 0 takes any that is free.
     token
         What those who look must know. Without one, only this machine can look.
-    rules
-        The rules of alerts: the page shows what fires.
-    deliveries
-        Who is told of alerts.
     history
         The file that keeps the run's history, if any does; the page begins with what is in it.
     ready_lag
@@ -81,14 +74,12 @@ class Dashboard:
         host: str = "127.0.0.1",
         port: int = PORT,
         token: str | None = None,
-        rules: Sequence[Rule] = RULES,
-        deliveries: Sequence[Delivery] = (),
         history: Path | None = None,
         ready_lag: int | None = None,
     ) -> None:
         check_access(host, token)
         try:
-            self._run_page = RunPage(engine, rules, deliveries, history, ready_lag)
+            self._run_page = RunPage(engine, history, ready_lag)
         except ValueError as error:
             raise DashboardError(str(error)) from None
         self._socket = listening(host, port)

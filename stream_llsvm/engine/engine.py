@@ -32,6 +32,7 @@ from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints, Lost, 
 from stream_llsvm.engine.classes import with_few_classes
 from stream_llsvm.engine.decisions import Decisions
 from stream_llsvm.engine.drift import detector_of
+from stream_llsvm.engine.events import Events
 from stream_llsvm.engine.input.watch import InputWatch
 from stream_llsvm.engine.key_parts import KeyParts
 from stream_llsvm.engine.late_labels import LateLabels, Waiting
@@ -120,6 +121,8 @@ class Engine:
         Tells the time in seconds, for what waits and for what is written.
     watchers
         Who is told how the run goes.
+    on_event
+        A function that is called with each event (drift, a failed checkpoint), a dict.
     slices
         Fields, such as a country: answers are scored by their values, too. At most five.
     watch_input
@@ -166,6 +169,7 @@ class Engine:
         trust_pickle: bool = False,
         clock: Callable[[], float] = time.time,
         watchers: Sequence[Watcher] = (),
+        on_event: Callable[[Mapping[str, Any]], object] | None = None,
         slices: Sequence[str] = (),
         watch_input: InputWatch | bool = True,
     ) -> None:
@@ -215,6 +219,8 @@ class Engine:
         self.columns = None if columns is None else dict(columns)
         self.trust_pickle = trust_pickle
         self.watchers: list[Watcher] = [*usual(), *watchers]
+        if on_event is not None:
+            self.watchers.append(Events(on_event))
         self._again_from: Position | None = None
         self._stop = threading.Event()
         self._saver: Saver | None = None

@@ -39,8 +39,7 @@ POINT = {
 }  # fmt: skip
 FRAME = {
     "id", "time", "status", "task", "point", "scores", "score_list", "window", "confusion", "lag",
-    "estimated", "by_class", "sureness", "input", "cohorts", "decision", "alerts", "alerts_over",
-    "alert_rules",
+    "estimated", "by_class", "sureness", "input", "cohorts", "decision",
     "labels", "keys", "rounds", "challengers", "events", "dead_letters", "fields", "model",
 }  # fmt: skip
 MODEL = {"mixture", "relevance", "health", "map", "whys"}

@@ -52,7 +52,7 @@ def test_a_week_is_shown_over_time_with_what_happened(browser: Browser) -> None:
     frame, chart = run.frame(400), "#accuracy .chart"
     frame["events"] += [
         {"id": 10_000 + j, "time": run.time(400) - ago, "record": 7, "kind": kind, "text": "so"}
-        for j, (kind, ago) in enumerate([("promoted", 200_000), ("alert", 300), ("drift", 7e5)])
+        for j, (kind, ago) in enumerate([("promoted", 200_000), ("better", 300), ("drift", 7e5)])
     ]
     with replaying(history) as server, opened(browser, server.address) as (page, faults):
         shown(server, page, frame)

@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from stream_llsvm.alerts.alert import Alert
-from stream_llsvm.alerts.rules import BY_NAME
-from stream_llsvm.dashboard.messages import alerts_shown, cohorts_shown, decision_shown
+from stream_llsvm.dashboard.messages import cohorts_shown, decision_shown
 from stream_llsvm.engine.challengers import Rival
 from stream_llsvm.engine.cohorts import Cohort
 from stream_llsvm.engine.decisions import Decisions
@@ -273,60 +271,6 @@ def test_a_field_that_moved_is_told_with_what_changed(browser: Browser) -> None:
         expect(rows.nth(1).locator("th")).to_contain_text("(moved)")
         expect(page.locator("#input-now")).to_have_text("1 of 2 moved")
         assert fits(page)
-
-
-def fired(run: Run, name: str, since: int, value: float, until: int | None = None) -> Alert:
-    """Return an alert that fires since a look, or did until another."""
-    over = None if until is None else run.time(until)
-    return Alert(BY_NAME[name], run.time(since), value, over)
-
-
-def test_what_fires_is_told_since_when_and_with_which_value(browser: Browser) -> None:
-    run = Run()
-    history, frame = calm(run, WELL)
-    silent: dict[str, Alert | None] = dict.fromkeys(BY_NAME)
-    fires = fired(run, "lagging", 30, 4_211.7)
-    worse = fired(run, "checkpoint_failed", 150, 1.0)
-    over = fired(run, "rejected", 10, 0.25, 90)
-    with (
-        replaying(history) as server,
-        opened(browser, f"{server.address}/#operate") as (page, faults),
-    ):
-        panel, firing, gone = (page.locator(f"#alerts{one}") for one in ("", "-firing", "-over"))
-        shown(server, page, frame)
-        expect(panel).not_to_be_visible()  # no rules
-        shown(server, page, frame | {"id": 191} | alerts_shown(silent))
-        expect(panel).not_to_be_visible()  # nothing fires, nothing has fired
-        expect(page.locator("#verdict")).to_have_text("Nothing is wrong.")
-        told = alerts_shown(silent | {"lagging": fires})
-        shown(server, page, frame | {"id": 192} | told)
-        expect(firing.locator("li")).to_have_count(1)
-        expect(firing.locator(".what")).to_contain_text("lagging: The run is 4212 seconds behind")
-        expect(firing.locator(".todo")).to_contain_text(
-            "Value 4212; the threshold is 60 (seconds behind). What to do: docs/alerts.md#lagging"
-        )
-        expect(firing.locator(".since")).to_have_text(re.compile(r"^since [\d:]{8}, 40 s$"))
-        expect(page.locator("#verdict")).to_have_text("An alert fires.")
-        expect(page.locator("#wrong-badge")).to_have_text("1")
-        expect(gone).not_to_be_visible()
-        both = silent | {"lagging": fires, "checkpoint_failed": worse, "rejected": over}
-        shown(server, page, frame | {"id": 193} | alerts_shown(both))
-        names = firing.locator("li").evaluate_all("(all) => all.map((li) => li.dataset.alert)")
-        assert names == ["checkpoint_failed", "lagging"]
-        expect(page.locator("#verdict")).to_have_attribute("data-kind", "bad")
-        expect(gone.locator(".since")).to_have_text(
-            re.compile(r"^from [\d:]{8} to [\d:]{8}, over for 25 s$")
-        )
-        expect(gone.locator(".todo")).to_contain_text("Its last value was 0.25")
-        expect(page.locator("#alerts-now")).to_contain_text("1 fired in the last day and is over.")
-        fits_everywhere(page, "alerts")
-        shown(server, page, frame | {"id": 194} | alerts_shown(silent | {"rejected": over}))
-        expect(page.locator("#alerts-now")).to_contain_text("None of ")
-        expect(firing).not_to_be_visible()
-        late = frame | {"id": 195, "time": run.time(90) + 86_401.0}
-        shown(server, page, late | alerts_shown(silent | {"rejected": over}))
-        expect(panel).not_to_be_visible()
-        assert not faults
 
 
 def test_slices_are_a_table_for_each_field(browser: Browser) -> None:

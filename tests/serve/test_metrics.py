@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from stream_llsvm.alerts.rules import RULES
 from tests.cli.support import wait_for
 from tests.serve.support import Served, record, records
 
@@ -54,13 +53,3 @@ def test_one_model_has_a_name_too(tmp_path: Path) -> None:
     with Served(tmp_path, "--label", "y", "--model", "llsvm") as served:
         served.post("/v1/records", {"records": [record(1)]})
         wait_for(lambda: learned(served.http.get("/metrics").text) == {"default": 1})
-
-
-def test_rules_of_alerts_look_at_each_model_by_itself() -> None:
-    for rule in RULES:
-        asked = rule.condition.promql()
-        assert " by " not in asked
-        gone = {
-            name for found in re.findall(r"without \((.*?)\)", asked) for name in found.split(", ")
-        }
-        assert not gone & {"model", "job", "instance"}, rule.name

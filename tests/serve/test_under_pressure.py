@@ -189,8 +189,8 @@ def test_a_token_may_be_in_a_file(tmp_path: Path) -> None:
     secret, tokens = tmp_path / "secret", tmp_path / "tokens.toml"
     tokens.write_text(f'[shop]\ntoken = {{file = "{secret}"}}\nright = "learn"\n')
     given = ["serve", "--folder", tmp_path / "kept", "--label", "y", "--tokens", tokens]
-    assert "[shop] the file" in refused(*given)
+    assert "[shop] token: the file" in refused(*given)
     secret.write_text("\n")
-    assert "[shop] has no token" in refused(*given)
+    assert "cannot be read, or is empty" in refused(*given)
     secret.write_text("a-shop-s-token\n")
     assert _tokens(str(tokens)) == {"a-shop-s-token": "learn"}

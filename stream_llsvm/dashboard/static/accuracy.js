@@ -80,7 +80,7 @@ export function accuracyPanel(page) {
     const view = page.view();
     const values = lines.map(({ key }) => page.points.values(key, view.places));
     const marks = page.events.all
-      .filter(({ kind }) => ["drift", "better", "checkpoint", "continued", "promoted", "rolled back", "alert"].includes(kind))
+      .filter(({ kind }) => ["drift", "better", "checkpoint", "continued", "promoted", "rolled back"].includes(kind))
       .map((event) => ({ kind: event.kind, at: view.axis === "time" ? event.time : event.record }));
     // Baselines stand far off: the axis shows what the model does, and they where there is room.
     const shown = lines.map((line, i) => [line, values[i]]).filter(([line]) => !line.hidden);
@@ -93,7 +93,7 @@ export function accuracyPanel(page) {
     chart.draw(view, values, marks);
     legend.draw(values);
     say(byId("marks-key"), `${view.axis === "time" ? "Time of day" : "Records"} from left to right. `
-      + "Dashed verticals: drift alarms (errors rose), and better: they are half of that again; alerts, promotions, restarts. Triangles: checkpoints. " + WORDS[task].outside);
+      + "Dashed verticals: drift alarms (errors rose), and better: they are half of that again; promotions, restarts. Triangles: checkpoints. " + WORDS[task].outside);
     const columns = page.frame.score_list.filter(({ chart: shown }) => shown !== "baseline");
     table(byId("scores"), "Scores", ["", ...columns.map(({ title, help }) => ({ text: title, title: help }))],
       VIEWS.map((name) => [

@@ -1,7 +1,6 @@
 // The page: what is known of the run, and the panels that show it.
 
 import { accuracyPanel } from "page/accuracy.js";
-import { alertsPanel } from "page/alerts.js";
 import { byClassPanel } from "page/by_class.js";
 import { challengersPanel } from "page/challengers.js";
 import { comparedPanel } from "page/compared.js";
@@ -115,9 +114,8 @@ const VIEWS = {
   both: [statusPanel, troublePanel],
   watch: [accuracyPanel, confusionPanel, speedPanel, mapPanel, whyPanel, fieldsPanel, membersPanel,
     labelsPanel, keysPanel, logPanel, comparedPanel],
-  operate: [alertsPanel, incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, slicesPanel, decisionsPanel,
-    challengersPanel,
-    learnersPanel, machinePanel],
+  operate: [incidentsPanel, intakePanel, inputPanel, promisePanel, byClassPanel, slicesPanel, decisionsPanel,
+    challengersPanel, learnersPanel, machinePanel],
 };
 page.panels = Object.entries(VIEWS).flatMap(([view, panels]) => panels.map((panel) => [view, panel(page)]));
 segments(byId("range"), "range", page.range, (range) => {

@@ -142,7 +142,7 @@ export class LineChart {
         pen.fill();
         continue;
       }
-      pen.strokeStyle = pen.fillStyle = colour(["drift", "alert"].includes(one.kind) ? "--bad" : one.kind === "better" ? "--good" : "--muted");
+      pen.strokeStyle = pen.fillStyle = colour(one.kind === "drift" ? "--bad" : one.kind === "better" ? "--good" : "--muted");
       pen.lineWidth = ratio;
       pen.setLineDash([4 * ratio, 3 * ratio]);
       pen.beginPath();

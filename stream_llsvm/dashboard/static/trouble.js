@@ -19,15 +19,12 @@ export function troublePanel(page) {
   return () => {
     const known = Boolean(page.frame?.status);
     const found = findings(page);
-    const firing = page.frame?.alerts ?? [];
-    // An alert mostly says what a check has found as well: only where none has does it count.
-    const many = found.length || firing.length;
-    const alarm = firing.some(({ severity }) => severity === "critical") ? "bad" : "warn";
-    const worst = found[0]?.kind ?? (firing.length ? alarm : "good");
+    const many = found.length;
+    const worst = found[0]?.kind ?? "good";
     shown(byId("wrong-badge"), many > 0);
     mark(say(byId("wrong-badge"), many), "data-kind", worst);
     say(byId("wrong-told"), many ? `: ${many === 1 ? "one thing needs" : `${many} things need`} a look` : "");
-    mark(say(byId("verdict"), verdict(known, found, firing)), "data-kind", known ? worst : null);
+    mark(say(byId("verdict"), verdict(known, found)), "data-kind", known ? worst : null);
     say(byId("checked"), known ? `${CHECKS.length} checks of the input, the labels, the model and the machine. ${byPlace(found)}` : "");
     const lines = fill(byId("findings"), found.length, () =>
       el("li", {}, ...["where", "what", "since", "todo"].map((name) => el("span", { class: name }))));
@@ -43,9 +40,8 @@ export function troublePanel(page) {
   };
 }
 
-function verdict(known, found, firing) {
+function verdict(known, found) {
   if (!known) return "Nothing is known yet.";
-  if (!found.length && firing.length) return firing.length === 1 ? "An alert fires." : `${count(firing.length)} alerts fire.`;
   if (!found.length) return "Nothing is wrong.";
   const bad = found.filter(({ kind }) => kind === "bad").length;
   const word = (n) => (n === 1 ? "One thing" : `${count(n)} things`);
