@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import stream_llsvm
@@ -22,3 +24,13 @@ def test_a_removed_name_says_what_to_use() -> None:
     assert "inspect --json" in refused("diff", "a", "b")
     assert removed("anything") is None
     assert all(removed(name) for name in REMOVED)
+
+
+def test_a_pipeline_that_says_what_is_gone_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "old.toml"
+    path.write_text(
+        '[source]\nfrom = "x.csv"\n[checkpoints]\nhistory = false\n[alerts]\nrepeat = 1\n'
+    )
+    said = refused("run", path)
+    assert "[alerts]" in said and "grafana/alerts.yaml" in said
+    assert "Prometheus keeps the metrics" in said

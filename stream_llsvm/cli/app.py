@@ -28,7 +28,6 @@ COMMANDS = {
     "answer": "Answer records with the newest model that a run publishes, without learning.",
     "serve": "Serve models over HTTP: records in, predictions out, learned from a durable log.",
     "inspect": "Say in words what is in a model file, a checkpoint or a folder of checkpoints.",
-    "report": "Write what a run was like in a time, as a page or JSON, from its history.",
     "promote": "Let a challenger take the champion's place, between two records.",
     "checkpoint": "Keep a checkpoint of a run by name, for good.",
     "rollback": "Go back to an older checkpoint: replay what came since, or go on without it.",
@@ -101,6 +100,9 @@ def _leave(error: Exception) -> NoReturn:
         sys.exit(1)
     tell = getattr(error, "format_message", None)  # the parser's own complaints
     if tell is not None:
+        if (gone := removed(getattr(error, "option_name", ""))) is not None:
+            _say(gone)
+            sys.exit(2)
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "stream-llsvm"
         _say(f"{' '.join(tell().split())} Try '{path} --help'.")

@@ -157,7 +157,6 @@ SECTIONS: dict[str, dict[str, Key]] = {
         ),
         "every": Key(any_number(0, _FOREVER, "SECONDS"), "--every", "Between checkpoints (60)."),
         "keep": Key(whole_number(1, 10**6), "--keep", "How many checkpoints are kept (3)."),
-        "history": Key(SWITCH, help="Keep a history beside them (true)."),
         "standby": Key(
             SWITCH, "--standby", "Wait while another process runs this, and go on when it dies."
         ),

@@ -17,6 +17,7 @@ from stream_llsvm.connectors.registry import Connector, connector, connector_of,
 from stream_llsvm.engine.challengers import ORIGINAL, checked_name
 from stream_llsvm.learners.registry import REGRESSORS
 from stream_llsvm.options import choice
+from stream_llsvm.removed import removed
 
 Settings = dict[str, dict[str, Any]]
 
@@ -115,7 +116,8 @@ class Pipeline:
 
     def _check(self, section: str, given: Any) -> None:
         if section not in SECTIONS:
-            self.add(section, "", unknown("section", section, SECTIONS))
+            why = removed(f"[{section}]") or unknown("section", section, SECTIONS)
+            self.add(section, "", why)
             return
         if not isinstance(given, dict):
             self.add(section, "", f"it is a section: write [{section}] and its keys below")
@@ -137,7 +139,8 @@ class Pipeline:
                 self._check_value(section, key, keys[key], value, scheme, given)
             elif section != "model":
                 fitting = [k for k, one in keys.items() if not one.only or known in one.only]
-                self.add(section, key, unknown("key", key, fitting))
+                gone = removed(f"[{section}] {key}")
+                self.add(section, key, gone or unknown("key", key, fitting))
         for key, rule in keys.items():
             if rule.needed and key not in given:
                 self._miss(section, key, rule)

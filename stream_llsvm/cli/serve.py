@@ -28,7 +28,7 @@ from stream_llsvm.cli.options import (
     with_flags,
 )
 from stream_llsvm.cli.signals import Stopping
-from stream_llsvm.cli.watch import TOKEN, history_of, post_events
+from stream_llsvm.cli.watch import TOKEN, points_of, post_events
 from stream_llsvm.connectors.keys import Key, one_of
 from stream_llsvm.options import choice
 
@@ -278,9 +278,8 @@ def _model(
             model=name,
         )
     Alarms(engine, settings["source"]["label"])
-    kept = history_of(settings.get("checkpoints", {}))
     post_events(settings, engine, stack, name)
-    page = RunPage(engine, kept, serve.get("ready_lag"), name)
+    page = RunPage(engine, points_of(settings), serve.get("ready_lag"), name)
     names = Names(settings["source"]["label"], settings["source"]["key"])
     more = {key: serve[key] for key in ("ids", "waiting") if key in serve}
     return ServedModel(name, writer, engine, page, names, on_failed=on_failed, **more)

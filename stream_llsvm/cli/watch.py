@@ -1,4 +1,4 @@
-"""Who watches a run beside it: the live page, a webhook, and its history."""
+"""Who watches a run beside it: the live page, and a webhook."""
 
 from __future__ import annotations
 
@@ -9,28 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.cli.errors import MistakeError, one_line
+from stream_llsvm.dashboard.past import NAME
 
 if TYPE_CHECKING:
     from stream_llsvm.cli.pipeline import Settings
-    from stream_llsvm.dashboard.monitor import Monitor
     from stream_llsvm.engine.engine import Engine
 
 #: Where a page's token is looked for.
 TOKEN = "STREAM_LLSVM_TOKEN"
 _PORT = 8765
-_SELDOM = 1.0  # seconds between two looks if nobody can watch
 
 
 def watch(settings: Settings, engine: Engine, stack: ExitStack) -> None:
     """Watch a run until the stack ends, as its settings say."""
     post_events(settings, engine, stack, engine.source.name)
-    history = history_of(settings.get("checkpoints", {}))
     if "dashboard" in settings:
-        show_page(settings["dashboard"], engine, stack, history=history)
-    elif history is not None:
-        from stream_llsvm.dashboard.recorder import recorder
-
-        stack.enter_context(recorder(engine, _unseen(engine, stack), history))
+        show_page(settings["dashboard"], engine, stack, past=points_of(settings))
 
 
 def post_events(settings: Settings, engine: Engine, stack: ExitStack, run: str) -> None:
@@ -46,25 +40,10 @@ def post_events(settings: Settings, engine: Engine, stack: ExitStack, run: str) 
         raise MistakeError(f"[events] {error}") from None
 
 
-def history_of(kept: Mapping[str, Any]) -> Path | None:
-    """Return where the history of a run with these checkpoints is kept; None if it is not."""
-    if "folder" not in kept or not kept.get("history", True):
-        return None
-    from stream_llsvm.history.file import NAME
-
-    return Path(kept["folder"]) / NAME
-
-
-def _unseen(engine: Engine, stack: ExitStack) -> Monitor:
-    """Look at a run that has no page."""
-    from stream_llsvm.dashboard.lag import LagWatch
-    from stream_llsvm.dashboard.monitor import Monitor
-
-    monitor = Monitor(copies=False)
-    monitor.pace = _SELDOM
-    engine.watchers.append(monitor)
-    stack.enter_context(LagWatch(engine.source, monitor))
-    return monitor
+def points_of(settings: Settings) -> Path | None:
+    """Return where the page's points are kept: beside the checkpoints, if there are any."""
+    folder = settings.get("checkpoints", {}).get("folder")
+    return None if folder is None else Path(folder) / NAME
 
 
 def show_page(

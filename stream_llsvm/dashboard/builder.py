@@ -6,11 +6,13 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import orjson
 
+from stream_llsvm.dashboard import past
 from stream_llsvm.dashboard.explanations import Kept
 from stream_llsvm.dashboard.look import Counts, Look, recent_of, since
 from stream_llsvm.dashboard.messages import event, frame, point
@@ -85,6 +87,7 @@ log = logging.getLogger("stream_llsvm")
 
 _LATELY = 10.0  # seconds that quantiles look back
 _SHARE = 50  # looking at the model may take this part of the time
+_WRITTEN = 10.0  # seconds between two writes of the points
 _MOST_SENT = 160  # frames a second, to all who watch together
 
 
@@ -138,6 +141,8 @@ class Builder:
 
     def __init__(self, monitor: Monitor, feed: Feed) -> None:
         self.monitor, self.feed = monitor, feed
+        self._file: Path | None = None
+        self._next_write = 0.0
         self.history = History()
         self._past: list[dict[str, Any]] = []
         self.latest: Latest | None = None
@@ -151,11 +156,19 @@ class Builder:
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="frames", daemon=True)
 
-    def remember(self, points: Iterable[Point], events: list[dict[str, Any]]) -> None:
-        """Take what was before this process; before `start`."""
+    def remember(self, file: Path, record: int | None) -> None:
+        """Go on from what a file has up to a record, and keep the points there; before `start`."""
+        self._file = file
+        points, self._past = past.read(file, record)
         for one in points:
             self.history.add(one)
-        self._past = events
+
+    def _write(self) -> None:
+        if self._file is None or self._last == 0:
+            return
+        self._next_write = time.monotonic() + _WRITTEN
+        events = [*self._past, *(self.monitor.look.events if self.monitor.look else ())]
+        past.write(self._file, self.history.points(), events)
 
     def start(self) -> None:
         """Begin."""
@@ -179,6 +192,8 @@ class Builder:
                     self._take(look)
                 except Exception:  # a fault here must not end the page
                     log.exception("a frame of the live page could not be built")
+            if done or time.monotonic() >= self._next_write:
+                self._write()
             if done:
                 return
 

@@ -11,10 +11,8 @@ from stream_llsvm.dashboard.builder import Builder
 from stream_llsvm.dashboard.health import Readiness
 from stream_llsvm.dashboard.lag import LagWatch
 from stream_llsvm.dashboard.monitor import Monitor
-from stream_llsvm.dashboard.recorder import past, recorder
 from stream_llsvm.dashboard.sse import Feed
 from stream_llsvm.engine.engine import Engine
-from stream_llsvm.history.writer import HistoryWriter
 
 
 class RunPage:
@@ -24,8 +22,8 @@ class RunPage:
     ----------
     engine
         What runs; it gets one watcher more.
-    history
-        The file that keeps the run's history, if any does; the page begins with what is in it.
+    past
+        The file that keeps the page's points, so that after a restart its charts go on.
     ready_lag
         How many records the run may be behind its source and be ready; None: any number.
     name
@@ -41,7 +39,7 @@ class RunPage:
     def __init__(
         self,
         engine: Engine,
-        history: Path | None = None,
+        past: Path | None = None,
         ready_lag: int | None = None,
         name: str = "",
     ) -> None:
@@ -55,21 +53,16 @@ class RunPage:
         self.page = Page(self.builder, self.readiness)
         engine.watchers.append(self.monitor)
         self._lag_watch = LagWatch(engine.source, self.monitor)
-        self._recorder: HistoryWriter | None = None
-        if history is not None:
-            self.builder.remember(*past(history, engine))
-            self._recorder = recorder(engine, self.monitor, history)
+        if past is not None:
+            goes_on = any(one["kind"] == "continued" for one in engine.progress.events)
+            self.builder.remember(past, engine.progress.counts["records"] if goes_on else None)
 
     def __enter__(self) -> Self:
         self.builder.start()
         self._lag_watch.__enter__()
-        if self._recorder is not None:
-            self._recorder.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._lag_watch.__exit__()
-        if self._recorder is not None:
-            self._recorder.__exit__()
         self.builder.close()
         self.feed.close()

@@ -47,8 +47,8 @@ class Dashboard:
         Where the page is; port 0 takes any that is free.
     token
         What those who look must know. Without one, only this machine can look.
-    history
-        The file that keeps the run's history, if any does; the page begins with what is in it.
+    past
+        The file that keeps the page's points, so that after a restart its charts go on.
     ready_lag
         How many records the run may be behind its source and be ready (`/readyz`); None: any
         number.
@@ -74,12 +74,12 @@ class Dashboard:
         host: str = "127.0.0.1",
         port: int = PORT,
         token: str | None = None,
-        history: Path | None = None,
+        past: Path | None = None,
         ready_lag: int | None = None,
     ) -> None:
         check_access(host, token)
         try:
-            self._run_page = RunPage(engine, history, ready_lag)
+            self._run_page = RunPage(engine, past, ready_lag)
         except ValueError as error:
             raise DashboardError(str(error)) from None
         self._socket = listening(host, port)

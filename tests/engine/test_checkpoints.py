@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from stream_llsvm.connectors.log.writer import LogWriter
+from stream_llsvm.dashboard import past
 from stream_llsvm.engine import checkpoints as module
 from stream_llsvm.engine.checkpoints import CheckpointError, Checkpoints
 from stream_llsvm.engine.lease import Lease
-from stream_llsvm.history.file import HistoryFile
 from tests.cli.support import refused
 
 
@@ -195,13 +195,13 @@ def test_what_holds_records_is_for_its_owner_alone(tmp_path: Path) -> None:
     try:
         filled(tmp_path / "kept", 1)
         LogWriter(tmp_path / "log").close()
-        HistoryFile(tmp_path / "kept" / "history.sqlite", write=True).close()
+        past.write(tmp_path / "kept" / past.NAME, [], [])
         assert Lease(tmp_path / "shared").take()
     finally:
         os.umask(before)
     made = [tmp_path / name for name in ("kept", "log", "shared")]
     assert [one.stat().st_mode & 0o777 for one in made] == [0o700] * 3
-    files = [*made[0].glob("checkpoint-*"), *made[0].glob("*.sqlite"), *made[1].glob("*.log")]
+    files = [*made[0].glob("checkpoint-*"), made[0] / past.NAME, *made[1].glob("*.log")]
     assert [one.stat().st_mode & 0o777 for one in files] == [0o600] * 3
 
 
