@@ -32,7 +32,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "members": {"kernels"},
     "model": {"kernels", "locks", "members", "options", "records", "version"},
     "feature_maps": {"kernels", "locks", "options", "records"},
-    "transformers": {"feature_maps", "records"},
     "optimum": {"kernels", "options"},
     "learners": {
         "removed",
@@ -44,7 +43,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "optimum",
         "options",
         "records",
-        "transformers",
         "version",
     },
     "reference": {"kernels", "learners", "members", "optimum", "records"},
@@ -57,7 +55,6 @@ MAY_IMPORT: dict[str, set[str]] = {
         "limits",
         "model",
         "records",
-        "transformers",
         "version",
     },
     "removed": set(),

@@ -31,7 +31,7 @@ def inspect(name: str, *, as_json: bool, trust_pickle: bool = False) -> int:
     """Print what the file holds."""
     from stream_llsvm.cli.terminal import print_json
 
-    saved = read_saved(name, trust_pickle=trust_pickle, runs=False)
+    saved = read_saved(name, trust_pickle=trust_pickle)
     if as_json:
         print_json(_everything(saved))
     else:
@@ -276,35 +276,32 @@ class Saved(NamedTuple):
         return list(map(str, self.model.steps.values()))[:-1] if is_pipeline(self.model) else []
 
 
-def read_saved(name: str, *, trust_pickle: bool = False, runs: bool = True) -> Saved:
-    """Return what the file holds; of a folder, the newest checkpoint that can be read.
-
-    A model that will not run does without the functions that its pipeline calls.
-    """
+def read_saved(name: str, *, trust_pickle: bool = False) -> Saved:
+    """Return what the file holds; of a folder, the newest checkpoint that can be read."""
     from stream_llsvm.model.file import ModelFileError
 
     path = Path(name)
     if path.is_dir():
-        return _newest(path, trust_pickle, runs)
+        return _newest(path, trust_pickle)
     if not path.exists():
         names = [one.name for one in path.parent.iterdir()] if path.parent.is_dir() else []
         like = nearest(path.name, names)
         hint = f"; did you mean {path.with_name(like)}?" if like else ""
         raise MistakeError(f"{path}: there is no such file{hint}")
     try:
-        return _read(path, [], trust_pickle, runs)
+        return _read(path, [], trust_pickle)
     except (ModelFileError, OSError) as error:
         raise MistakeError(f"{path}: {_why(path, error)}") from None
 
 
-def _newest(folder: Path, trust_pickle: bool, runs: bool) -> Saved:
+def _newest(folder: Path, trust_pickle: bool) -> Saved:
     from stream_llsvm.model.file import ModelFileError
 
     # Read without the lock: looking into a folder does not disturb the run that writes there.
     skipped: list[str] = []
     for path in sorted(folder.glob("checkpoint-*.llsvm"), reverse=True):
         try:
-            return _read(path, skipped, trust_pickle, runs)
+            return _read(path, skipped, trust_pickle)
         except (ModelFileError, OSError) as error:
             skipped.append(f"{path.name}: {_why(path, error)}")
     why = f" that can be read ({skipped[0]})" if skipped else ""
@@ -316,18 +313,17 @@ def _why(path: Path, error: BaseException) -> str:
     return one_line(error).removeprefix(f"{path}: ")
 
 
-def _read(path: Path, skipped: list[str], trust_pickle: bool, runs: bool) -> Saved:
+def _read(path: Path, skipped: list[str], trust_pickle: bool) -> Saved:
     from stream_llsvm.engine.checkpoints import read_checkpoint
     from stream_llsvm.engine.resume import contents_of
     from stream_llsvm.learners.load import from_payload
 
     payload = read_checkpoint(path)
     checkpoint = payload if "model" in payload and "progress" in payload else None
-    trust: dict[str, Any] = {"trust_pickle": trust_pickle, "functions": () if runs else None}
     if checkpoint is None:
-        model = from_payload(payload, **trust)
+        model = from_payload(payload, trust_pickle=trust_pickle)
     else:
-        model = contents_of(payload, **trust).model
+        model = contents_of(payload, trust_pickle=trust_pickle).model
     saved: dict[str, Any] = payload if checkpoint is None else payload["model"]
     version = str(saved.get("version", "before 0.1.0"))
     return Saved(path, model, version, checkpoint, skipped)

@@ -29,10 +29,9 @@ from stream_llsvm.engine.task import task_of
 from stream_llsvm.engine.validation import MOST, count, counter, number, part, plain, require
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.load import from_payload
-from stream_llsvm.learners.pipeline import functions_in, is_own, learner_in, payload_of
+from stream_llsvm.learners.pipeline import is_own, learner_in, payload_of
 from stream_llsvm.model.file import ModelFileError
 from stream_llsvm.model.spill import SpillError
-from stream_llsvm.transformers.restored import Functions
 
 if TYPE_CHECKING:
     from stream_llsvm.engine.engine import Engine
@@ -74,7 +73,6 @@ def contents_of(
     payload: Mapping[str, Any],
     *,
     trust_pickle: bool = False,
-    functions: Functions = (),
     spill: str | None = None,
 ) -> Contents:
     """Return what a file's payload holds; ModelFileError if it is no checkpoint of an engine.
@@ -85,7 +83,7 @@ def contents_of(
         require(name in payload, name)
     number({"time": 0.0, **payload}, "time", high=_LATEST)  # an older version wrote none
     kept = part(payload, "model", dict)
-    made = partial(from_payload, trust_pickle=trust_pickle, functions=functions)
+    made = partial(from_payload, trust_pickle=trust_pickle)
     try:
         model = made(kept, spill=spill)
     except SpillError as error:  # which is no fault of the checkpoint's
@@ -149,7 +147,6 @@ def continued(engine: Engine, checkpoints: Checkpoints) -> None:
     made_of = partial(
         contents_of,
         trust_pickle=engine.trust_pickle,
-        functions=_functions(engine),
         spill=next(filter(None, map(_spill_of, engine.models.values())), None),
     )
     found = newest(engine, checkpoints, made_of, lambda contents: contents)
@@ -302,15 +299,10 @@ def _check_can_be_kept(engine: Engine) -> None:
             continue
         try:
             payload = payload_of(model, trust_pickle=engine.trust_pickle)
-            from_payload(payload, trust_pickle=engine.trust_pickle, functions=functions_in(model))
+            from_payload(payload, trust_pickle=engine.trust_pickle)
         except (ValueError, ModelFileError) as error:
             which = "this model" if model is engine.model else f"the challenger {name}"
             raise EngineError(f"checkpoints cannot hold {which}: {error}") from None
-
-
-def _functions(engine: Engine) -> Functions:
-    """Return the functions that the transformers of all models call."""
-    return [one for model in engine.models.values() for one in functions_in(model)]
 
 
 def _seek(engine: Engine, contents: Contents) -> None:

@@ -94,7 +94,7 @@ def _payload(checkpoints: Checkpoints, number: int, trust_pickle: bool) -> dict[
     path = checkpoints.path(number)
     try:
         payload = read_checkpoint(path)
-        contents_of(payload, trust_pickle=trust_pickle, functions=None)
+        contents_of(payload, trust_pickle=trust_pickle)
     except (ModelFileError, OSError) as error:
         why = str(error).removeprefix(f"{path}: ")
         raise CheckpointError(f"{path} cannot be read: {why}") from None

@@ -12,7 +12,6 @@ from stream_llsvm.learners.pipeline import PICKLED, PIPELINE, learner_in, pipeli
 from stream_llsvm.learners.registry import CLASSIFIERS, KEYED, LEARNERS, learner
 from stream_llsvm.model.file import ModelFileError, read
 from stream_llsvm.removed import removed
-from stream_llsvm.transformers.restored import Functions
 
 _PARTS = {
     "class": str,
@@ -28,7 +27,6 @@ def load_model(
     path: str | os.PathLike[str],
     *,
     trust_pickle: bool = False,
-    functions: Functions = (),
     spill: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Read a model that `save` or `save_model` wrote; it continues as if it had not been saved.
@@ -40,8 +38,6 @@ def load_model(
     trust_pickle
         Whether pickled parts are read, too. Reading them can run any code: say so only of files
         that nobody else could have changed.
-    functions
-        The functions that a pipeline's transformers call, which no file holds.
     spill
         The folder to which a model for each key spills those beyond its ``max_keys``. If the saved
         one did, and none is given, that for temporary files.
@@ -63,20 +59,19 @@ def load_model(
     'yes'
 
     """
-    return from_payload(read(path), trust_pickle=trust_pickle, functions=functions, spill=spill)
+    return from_payload(read(path), trust_pickle=trust_pickle, spill=spill)
 
 
 def from_payload(
     payload: Mapping[str, Any],
     *,
     trust_pickle: bool = False,
-    functions: Functions = (),
     spill: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Make a model from what `save` put into the file; ModelFileError if it is none."""
     if payload.get("class") in (PIPELINE, PICKLED):
         made = partial(from_payload, spill=spill)
-        model = pipeline_of(payload, made, trust_pickle=trust_pickle, functions=functions)
+        model = pipeline_of(payload, made, trust_pickle=trust_pickle)
         if not hasattr(learner_in(model), "predict_one"):
             found = type(learner_in(model)).__name__
             raise ModelFileError(f"the file holds a {found}, which predicts nothing")

@@ -1,28 +1,36 @@
-"""A pipeline of river's that ends in one of our learners, as plain values, and made of them again.
+"""A pipeline of river's that ends in one of our learners: that is plain data, the rest is pickled.
 
-What has no plain form (a class of the user's own, another learner of river's) is pickled if it was
-said that pickles are trusted, and refused otherwise, both when it is written and when it is read.
+What stands before the learner, and any other learner of river's, is pickled if it was said that
+pickles are trusted, and refused otherwise, both when it is written and when it is read.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.learners.keyed import KeyedClassifier
 from stream_llsvm.learners.numbers import NumberLearner
 from stream_llsvm.model.file import ModelFileError, write
-from stream_llsvm.transformers.natives import UnfitError
-from stream_llsvm.transformers.plain import CHAINS, Writer, is_chain, pickled
-from stream_llsvm.transformers.restored import Functions, Reader
 from stream_llsvm.version import __version__
 
 #: What a payload holds that is no learner of the package.
 PIPELINE, PICKLED = "Pipeline", "pickle"
+#: Steps in a row, side by side, and multiplied: where each keeps its steps.
+_CHAINS = {"Pipeline": "steps", "TransformerUnion": "transformers"}
+_CHAINS["TransformerProduct"] = _CHAINS["TransformerUnion"]
 _KNOW_MISSING = ("OrdinalEncoder", "PreviousImputer", "StatImputer")
-_HOW = "trust_pickle=True writes it with pickle, and whoever can change the file can then run code"
+_HOW = (
+    "trust_pickle=True (--trust-pickle on the command line) writes and reads it with pickle, and "
+    "whoever can change the file can then run code"
+)
+
+
+class UnfitError(ValueError):
+    """Part of a model has no form that is safe to read; the text says which, and what to do."""
 
 
 def is_pipeline(model: object) -> bool:
@@ -67,21 +75,10 @@ def knows_missing(model: Any) -> bool:
         A pipeline, or any learner.
 
     """
-    if not is_chain(model):
-        return type(model).__name__ in _KNOW_MISSING
-    return any(map(knows_missing, getattr(model, CHAINS[type(model).__name__]).values()))
-
-
-def functions_in(model: Any) -> list[Callable[..., Any]]:
-    """Return the functions that the transformers of a pipeline hold."""
-    writer = Writer()
-    if is_pipeline(model):
-        for step in list(model.steps.values())[:-1]:
-            try:
-                writer.plain(step)
-            except UnfitError:
-                continue
-    return list(writer.functions.values())
+    kind = type(model)
+    if kind.__name__ not in _CHAINS or not kind.__module__.startswith("river.compose."):
+        return kind.__name__ in _KNOW_MISSING
+    return any(map(knows_missing, getattr(model, _CHAINS[kind.__name__]).values()))
 
 
 def is_own(model: object) -> bool:
@@ -104,7 +101,7 @@ def payload_of(model: Any, *, trust_pickle: bool = False, rows: bool = True) -> 
         keyed = isinstance(model, KeyedClassifier)
         payload: dict[str, Any] = model._payload(rows=rows) if keyed else model._payload()
         return payload
-    writer, said = Writer(trust_pickle=trust_pickle), {"version": __version__}
+    said = {"version": __version__}
     if not is_pipeline(model) or not is_own(learner_in(model)):
         if not trust_pickle:
             kind = type(learner_in(model)).__name__
@@ -112,17 +109,27 @@ def payload_of(model: Any, *, trust_pickle: bool = False, rows: bool = True) -> 
                 f"a {kind} is none of this package's learners, and has no file format that is safe "
                 f"to read: {_HOW}"
             )
-        return said | {"class": PICKLED, "pickle": pickled(model)}
+        return said | {"class": PICKLED, "pickle": _pickled(model)}
     *before, last = model.steps
-    steps = []
-    for name in before:
-        try:
-            steps.append((name, writer.plain(model.steps[name])))
-        except UnfitError as error:
-            more = "" if trust_pickle else f"; {_HOW}"
-            raise UnfitError(f"the step {name} of the pipeline: {error}{more}") from None
+    if not trust_pickle:
+        raise UnfitError(
+            f"the steps before the model ({', '.join(before)}) have no file format that is safe to "
+            "read. Records with names, times, texts, missing values and numbers of any scale need "
+            f"no encoder and no scaler: leave them out; or {_HOW}"
+        )
+    steps = _pickled([(name, model.steps[name]) for name in before])
     learner = payload_of(model.steps[last], rows=rows)
-    return said | {"class": PIPELINE, "steps": steps, "last": last, "model": learner}
+    return said | {"class": PIPELINE, "pickle": steps, "last": last, "model": learner}
+
+
+def _pickled(value: Any) -> bytes:
+    try:
+        return pickle.dumps(value, protocol=5)
+    except Exception as error:
+        raise UnfitError(
+            f"it cannot be pickled: {error}; functions have a place to be found at if you define "
+            "them with def in a module"
+        ) from None
 
 
 def save_model(model: Any, path: str | os.PathLike[str], *, trust_pickle: bool = False) -> None:
@@ -131,16 +138,16 @@ def save_model(model: Any, path: str | os.PathLike[str], *, trust_pickle: bool =
     Parameters
     ----------
     model
-        The model. River's transformers in front are written as plain data.
+        The model.
     path
         Where to. An existing file is replaced.
     trust_pickle
-        Whether what has no plain form may be pickled.
+        Whether what stands before it in a pipeline, or a model of river's, may be pickled.
 
     Raises
     ------
     ValueError
-        If part of it has no plain form; the text says which, and what to do.
+        If part of it could only be pickled; the text says which, and what to do.
 
     Examples
     --------
@@ -150,8 +157,8 @@ def save_model(model: Any, path: str | os.PathLike[str], *, trust_pickle: bool =
     >>> model = preprocessing.OneHotEncoder() | LLSVMClassifier()
     >>> model.learn_one({"country": "DE"}, "fraud")
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.llsvm"
-    >>> save_model(model, path)
-    >>> load_model(path).predict_one({"country": "DE"})
+    >>> save_model(model, path, trust_pickle=True)
+    >>> load_model(path, trust_pickle=True).predict_one({"country": "DE"})
     'fraud'
 
     """
@@ -163,51 +170,34 @@ def pipeline_of(
     made_of: Callable[[Mapping[str, Any]], Any],
     *,
     trust_pickle: bool = False,
-    functions: Functions = (),
 ) -> Any:
-    """Return the pipeline, or the pickled model, that a payload is of.
+    """Return the pipeline, or the pickled model, of what `payload_of` gave or a file has instead.
 
-    Parameters
-    ----------
-    payload
-        What `payload_of` gave, or what a file has instead.
-    made_of
-        Makes the learner of its part.
-    trust_pickle, functions
-        As for `load_model`.
-
+    ``made_of`` makes the learner of its part.
     """
-    reader = Reader(trust_pickle=trust_pickle, functions=functions)
+    if "steps" in payload:
+        raise ModelFileError(
+            "the file's pipeline is written as plain data, which 0.2.0 reads last: read it with "
+            "that, and save the learner alone"
+        )
+    if type(payload.get("pickle")) is not bytes:
+        raise ModelFileError("the file's pipeline cannot be read: a part of it is missing or wrong")
+    if not trust_pickle:
+        raise ModelFileError(
+            "the file has pickled parts, which can run any code: if it is your own, "
+            "load_model(path, trust_pickle=True), or --trust-pickle on the command line"
+        )
     try:
+        found = pickle.loads(payload["pickle"])
         if payload["class"] == PICKLED:
-            return reader.made(payload.get("pickle"))
-        return _chained(payload, made_of, reader)
-    except UnfitError as error:
+            return found
+        from river import compose
+
+        for name, step in found:
+            if not hasattr(step, "transform_one"):
+                raise ModelFileError(f"the file's pipeline: the step {name} is no transformer")
+        return compose.Pipeline(*found, (payload["last"], made_of(payload["model"])))
+    except ModelFileError:
+        raise
+    except Exception as error:
         raise ModelFileError(f"the file's pipeline cannot be read: {error}") from None
-
-
-def _chained(
-    payload: Mapping[str, Any], made_of: Callable[[Mapping[str, Any]], Any], reader: Reader
-) -> Any:
-    steps, last = payload.get("steps"), payload.get("last")
-    learner: Any = payload.get("model")
-    sound = (
-        type(steps) is list
-        and type(last) is str
-        and isinstance(learner, dict)
-        and learner.get("class") not in (PIPELINE, PICKLED)
-        and all(type(step) is tuple and len(step) == 2 for step in steps)
-    )
-    if not sound:
-        raise UnfitError("a part of it is missing or wrong")
-    from river import compose
-
-    made = compose.Pipeline()
-    for name, plain in [*cast(list[Any], steps), (last, None)]:
-        if type(name) is not str or name in made.steps:
-            raise UnfitError("two steps have the same name, or one has none")
-        step = made_of(learner) if name == last else reader.made(plain)
-        if name != last and not hasattr(step, "transform_one"):
-            raise UnfitError(f"the step {name} is no transformer")
-        made.steps[name] = step
-    return made

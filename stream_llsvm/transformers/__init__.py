@@ -1,1 +1,0 @@
-"""What stands in front of a model, as plain data that is safe to read."""
