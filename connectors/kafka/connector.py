@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from stream_llsvm.connectors.base import TOPIC_IDS
 from stream_llsvm.connectors.keys import (
     COLUMNS,
     NUMBERS,
@@ -190,6 +189,8 @@ class KafkaConnector(Connector):
         """Return before which offsets."""
         if not position or not all(isinstance(parts, dict) for parts in position.values()):
             return None
+        from stream_llsvm.connectors.base import TOPIC_IDS  # late: it brings numpy
+
         offsets = [
             f"{topic}/{part}@{offset}"
             for topic, parts in position.items()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stream_llsvm.cli.errors import MistakeError, one_line
-from stream_llsvm.dashboard.past import NAME
 
 if TYPE_CHECKING:
     from stream_llsvm.cli.pipeline import Settings
@@ -42,6 +41,8 @@ def post_events(settings: Settings, engine: Engine, stack: ExitStack, run: str) 
 
 def points_of(settings: Settings) -> Path | None:
     """Return where the page's points are kept: beside the checkpoints, if there are any."""
+    from stream_llsvm.dashboard.past import NAME  # late: it brings numpy
+
     folder = settings.get("checkpoints", {}).get("folder")
     return None if folder is None else Path(folder) / NAME
 
