@@ -186,7 +186,8 @@ class Census:
             if field is None:
                 continue
             try:
-                said = read(name, value)  # a list of records has values as they are
+                # A source's floats may hold a time; a list of records has values as they are.
+                said = value if type(value) is float else read(name, value)
             except ValueError:
                 continue
             if isinstance(said, str):

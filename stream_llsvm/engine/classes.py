@@ -69,7 +69,9 @@ def with_few_classes(batch: Batch, known: LabelSpace, most: int) -> Batch:
         return batch
     if not new:
         return batch
-    long = {one for one in new if type(one) is str and len(one.encode()) > LABEL_BYTES}
+    long = {
+        one for one in new if type(one) is str and len(one.encode("utf-8", "replace")) > LABEL_BYTES
+    }
     if not long and len(known) + len(new) <= most:
         return batch
     room = most - len(known)

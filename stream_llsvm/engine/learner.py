@@ -130,9 +130,8 @@ class Learner:
             return self.block(
                 rows.names, rows.values, labels, rows.texts, weights, batch.records, keys
             )
-        records = batch.records or []
-        if not (many and is_own(self.model)):
-            records = [batch.record(i) for i in range(len(batch))]
+        # A time in a NaN would be taken for a missing value: one by one it is a text again.
+        records = [batch.record(i) for i in range(len(batch))]
         return self.records(self._keyed(records, keys), labels, weights)
 
     def _without_unread(self, batch: Batch) -> Batch:

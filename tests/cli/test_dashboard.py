@@ -173,7 +173,7 @@ def test_what_is_wrong_is_told_in_a_line(data: Path, tmp_path: Path) -> None:
         '[dashboard]\nport = "8765"\ntoken = ["hidden"]\nhots = "0.0.0.0"\n'
     )
     told = refused("run", file)
-    assert "[dashboard] port" in told and "must be text" in told and "did you mean" in told
+    assert "[dashboard] port" in told and "is text, {" in told and "did you mean" in told
     assert "hidden" not in told
 
 

@@ -149,7 +149,6 @@ def test_names_and_labels_of_a_file_do_not_steer_the_terminal(tmp_path: Path) ->
         ["evaluate", data, "--label", "z"],
         ["inspect", kept],
         ["inspect", model],
-        ["diff", kept, model],
         ["predict", model, data, "--to", tmp_path / "out.jsonl"],
     ):
         result = run(*one)

@@ -288,7 +288,8 @@ def test_an_interrupted_lesson_leaves_no_target_behind(
     """Ctrl-C while the first call compiles, or just before it runs."""
     model, untouched = taught(small(kind), records(50)), taught(small(kind), records(50))
     x, y = records(60)[-1]
-    model._state._ready = where == "running"  # else as in a new process, which compiles or loads
+    if where == "compiling":  # as in a new process, which compiles or loads
+        model._state._ready, model._state._last_row = False, None
 
     def interrupted(*arguments: Any) -> None:
         raise KeyboardInterrupt

@@ -147,6 +147,7 @@ def serving(folder: Path, tokens: Mapping[str, str] | None = None, **more: Any) 
             detector=None,
         )
         page = RunPage(engine, name="default")
+        more = {"on_failed": bool} | more
         model = ServedModel("default", writer, engine, page, Names("y", "id"), **more)
         server = Server([model], port=0, tokens=tokens)
         server.start()

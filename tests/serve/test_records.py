@@ -277,9 +277,9 @@ def test_many_at_once_are_all_answered(served: Served) -> None:
 
 def test_a_label_that_reads_nan_is_none(served: Served) -> None:
     before = served.learned()
-    told = served.post("/v1/records", {"records": [record(30_000) | {"y": "NaN"}]})
+    told = served.post("/v1/records", {"records": [record(35_000) | {"y": "NaN"}]})
     assert (told["learned"], told["rejected"]) == (0, 0)
-    key = record(30_000)["id"]
+    key = record(35_000)["id"]
     wrong = served.post("/v1/labels", {"labels": [{"id": key, "label": "nan"}]}, 422)
     assert wrong["rejected"] == 1 and "it is missing" in wrong["errors"][0]["error"]
     served.post("/v1/labels", {"labels": [{"id": key, "label": "up"}]})

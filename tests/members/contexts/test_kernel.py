@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from stream_llsvm import CommitteeClassifier, ContextsClassifier, load_model
+from stream_llsvm.kernels.boxes import NAME
 from stream_llsvm.kernels.scaling import ABSENT
 from stream_llsvm.learners.base import LocalClassifier
 from stream_llsvm.members.contexts import merge
@@ -21,7 +23,7 @@ from stream_llsvm.members.contexts import table as tables
 from stream_llsvm.members.contexts.member import Contexts
 from stream_llsvm.members.contexts.table import COUNT, SHARES, TAG
 from stream_llsvm.members.field_sets import sets_of
-from stream_llsvm.records.boxes import boxed_name
+from stream_llsvm.records.boxes import boxed_name, unboxed
 from tests.kernels.alone import alone
 from tests.learners.support import everything, sound
 from tests.oracle import Oracle
@@ -51,6 +53,17 @@ def named(seed: int, n: int, classes: int = 3) -> tuple[Array, NDArray[np.int64]
     y[rng.random(n) < 0.1] = 0
     x[rng.random(x.shape) < 0.03] = np.nan
     return x, y
+
+
+def text_of(value: float) -> float | str:
+    """Return a name's text: from outside a NaN is a missing value, whatever its bits are."""
+    kind, content = unboxed(value)
+    return f"#{content:x}" if kind == NAME else value
+
+
+def framed(x: Array) -> pd.DataFrame:
+    """Return records as users have them, with texts for names."""
+    return pd.DataFrame({j: [text_of(v) for v in column] for j, column in enumerate(x.T.tolist())})
 
 
 def made(kind: str, **options: Any) -> LocalClassifier:
@@ -93,7 +106,8 @@ def test_names_codes_and_gaps_are_learned_as_the_oracle_does(classes: int, cells
 def test_rows_batches_files_and_predictions_are_the_same(
     kind: str, classes: int, tmp_path: Path
 ) -> None:
-    x, y = named(1, 500, classes)
+    boxes, y = named(1, 500, classes)
+    x = framed(boxes)
     one, block, read, asked = (made(kind) for _ in range(4))
     told = [one.test_then_learn(x[i : i + 1], y[i : i + 1])[0] for i in range(len(x))]
     assert block.test_then_learn(x, y).tolist() == told
@@ -112,7 +126,8 @@ def test_rows_batches_files_and_predictions_are_the_same(
 
 
 def test_threads_are_the_same() -> None:
-    x, y = named(2, 900)
+    boxes, y = named(2, 900)
+    x = framed(boxes)
     one, two = made("committee"), made("committee", threads=2)
     assert one.test_then_learn(x, y).tolist() == two.test_then_learn(x, y).tolist()
     assert everything(one) == everything(two)
@@ -175,10 +190,10 @@ def test_numbers_with_fractions_leave_them_asleep_and_the_others_as_they_are() -
     own = own_of(with_them)
     assert own["running"][at.AWAKE] == at.ASLEEP and not own["table"].any()
     # Nor does a name wake them that is only asked for.
-    x[0, 1] = boxed_name("DE")
-    with_them.predict_many(x[:1])
+    named_now = dict(enumerate(x[0])) | {1: "DE"}
+    with_them.predict_one(named_now)
     assert own_of(with_them)["running"][at.AWAKE] == at.ASLEEP
-    with_them.learn_many(x[:1], y[:1])
+    with_them.learn_one(named_now, y[0])
     assert own_of(with_them)["running"][at.AWAKE] == at.FOR_GOOD
 
 
@@ -324,13 +339,14 @@ def test_classes_come_one_after_the_other() -> None:
     model = ContextsClassifier(n_cells=2**11)
     x, y = named(6, 600, 5)
     order = np.argsort(y, kind="stable")
-    model.learn_many(x[order], y[order])
-    model.learn_many(x, y)
+    rows = [{j: text_of(v) for j, v in enumerate(row)} for row in x.tolist()]
+    for i in [*order, *range(len(y))]:
+        model.learn_one(rows[i], y[i])
     assert sound(model)
     table = own_of(model)["table"]
     taken = table[table[:, COUNT] > 0]
     assert taken[:, SHARES:].sum(axis=1) == pytest.approx(np.ones(len(taken)), abs=1e-4)
-    assert (model.predict_many(x) == y).mean() > 0.8
+    assert np.mean([model.predict_one(rows[i]) == y[i] for i in range(len(y))]) > 0.8
     few, many = Contexts().sizes(5, 8), Contexts().sizes(5, 9)
     assert (few["cells"], many["cells"]) == (2**18, 2**17)
 
@@ -349,13 +365,14 @@ def test_a_table_of_half_the_size_keeps_what_comes_most_often() -> None:
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_merged_models_know_what_either_knew(classes: int) -> None:
-    x, y = named(8, 900, classes)
+    boxes, y = named(8, 900, classes)
+    x = framed(boxes)
     first = made("alone")
     first.learn_many(x[:100], y[:100])
     parts = [copy.deepcopy(first) for _ in range(2)]
     ours, theirs = (np.flatnonzero(np.arange(len(x)) % 2 == i) for i in range(2))
     for part, rows in zip(parts, (ours, theirs), strict=True):
-        part.learn_many(x[rows], y[rows])
+        part.learn_many(x.iloc[rows], y[rows])
     model = parts[0].merge(parts[1:])
     assert sound(model) and everything(parts[1].merge([parts[0]])) == everything(model)
     right = [(m.predict_many(x) == y).mean() for m in (*parts, model)]
@@ -382,7 +399,8 @@ def test_models_that_met_fields_and_classes_in_another_order_are_merged() -> Non
 
 def test_history_is_learned_once() -> None:
     """A record of the second pass would be known by heart."""
-    x, y = named(10, 500)
+    boxes, y = named(10, 500)
+    x = framed(boxes)
     model = made("alone")
     model.warm_start(x, y, epochs=6)
     own = own_of(model)
@@ -393,7 +411,8 @@ def test_history_is_learned_once() -> None:
 
 def test_late_labels_find_the_votes_counted_anew() -> None:
     """What is learned late is what is learned at once, since the values are in the record."""
-    x, y = named(11, 300)
+    boxes, y = named(11, 300)
+    x = framed(boxes)
     late, at_once = made("alone"), made("alone")
     for i in range(len(x)):
         late.predict_many(x[i : i + 1])
@@ -410,10 +429,11 @@ def test_late_labels_find_the_votes_counted_anew() -> None:
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("kind", ["alone", "committee"])
 def test_an_explanation_adds_up_and_tells_which_contexts_spoke(kind: str, classes: int) -> None:
-    x, y = named(12, 800, classes)
+    boxes, y = named(12, 800, classes)
+    x = framed(boxes)
     model = made(kind)
     model.learn_many(x, y)
-    record = dict(enumerate(x[5].tolist()))
+    record = dict(x.iloc[5])
     for label in model.classes:
         told = model.explain_one(record, label)
         score = model.decision_function_one(record)[label]
@@ -430,10 +450,11 @@ def test_an_explanation_adds_up_and_tells_which_contexts_spoke(kind: str, classe
 
 def test_alone_the_contributions_are_shapley_values() -> None:
     """Of the game in which a context speaks only if all its fields are known."""
-    x, y = named(13, 600, 2)
+    boxes, y = named(13, 600, 2)
+    x = framed(boxes)
     model = made("alone")
     model.learn_many(x, y)
-    told = model.explain_one(dict(enumerate(x[7].tolist())), 1)
+    told = model.explain_one(dict(x.iloc[7]), 1)
     assert model._state is not None
     own, views = own_of(model), model._state.views(0)
     (member,) = model._state.members

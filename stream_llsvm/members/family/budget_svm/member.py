@@ -91,6 +91,8 @@ class Budgeted(Stepping):
         """Move a state into a larger one: more features, more classes, maybe fewer vectors."""
         kept = self.kept_experts(before, after)
         new["running"][:], new["clock"][:] = old["running"], old["clock"]
+        if before[1] != after[1]:
+            new["clock"][:FORGOTTEN] = 0  # with one class more other losses are usual
         held = int(old["running"][kernel.HELD])
         newest = np.sort(np.argsort(old["stamps"][:held], kind="stable")[-len(new["vectors"]) :])
         n = len(newest)

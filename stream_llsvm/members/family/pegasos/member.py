@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from stream_llsvm.kernels.dispatch import Kernels
 from stream_llsvm.kernels.losses import EPSILON_INSENSITIVE, HINGE, curvature_of
+from stream_llsvm.kernels.surprise import FORGOTTEN
 from stream_llsvm.members.base import Member, Parts, Shape, Views
 from stream_llsvm.members.clocks import merged_clock, sound_clock
 from stream_llsvm.members.family.pegasos import kernel, steps
@@ -77,6 +78,7 @@ class Pegasos(Member):
         one, more = before[1], after[1]
         if one == more:
             return
+        new["clock"][:FORGOTTEN] = 0  # with one class more other losses are usual
         if one == 1:
             for name in _SIGNED:
                 new[name][1] = new[name][0]
