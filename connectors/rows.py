@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stream_llsvm.connectors.base import Batch
+from stream_llsvm.connectors.base import Batch, Rejected
 from stream_llsvm.connectors.columns import Columns, as_records
 
 Indices = NDArray[np.int64]
@@ -39,6 +40,31 @@ def chosen(batch: Batch, rows: Indices) -> Batch:
         texts=batch.texts,
         weights=None if batch.weights is None else batch.weights[rows],
         times=None if batch.times is None else batch.times[rows],
+    )
+
+
+def without_rejected(batch: Batch, kept: Sequence[int], rejected: list[Rejected]) -> Batch:
+    """Return a batch of these rows of it, the others among its rejected records.
+
+    Parameters
+    ----------
+    batch
+        The records.
+    kept
+        Which rows stay, in order.
+    rejected
+        All rejected records, those of the batch included.
+
+    """
+    if len(kept) == len(batch):
+        return batch
+    return replace(
+        chosen(batch, np.array(kept, dtype=np.int64)),
+        rejected=rejected,
+        bad_fields=batch.bad_fields,
+        deletes=batch.deletes,
+        disorder=batch.disorder,
+        late=batch.late,
     )
 
 

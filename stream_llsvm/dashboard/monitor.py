@@ -60,15 +60,13 @@ class Monitor(Watcher):
 
     Parameters
     ----------
-    copies
-        Whether somebody may ask for copies of the model.
     name
         What the run is called, where there are several; its source's name says it otherwise.
 
     """
 
-    def __init__(self, *, copies: bool = True, name: str = "") -> None:
-        self._copies, self.name = copies, name
+    def __init__(self, *, name: str = "") -> None:
+        self.name = name
         self.look: Look | None = None
         self.first: Look | None = None
         self.copied: Copied | None = None
@@ -234,7 +232,7 @@ class Monitor(Watcher):
         begin = time.monotonic()
         watched = self.watched
         answered = None if self._after is None else self._after.answered()
-        if self._copies and begin >= self._next_copy and (watched or begin >= self._seldom):
+        if begin >= self._next_copy and (watched or begin >= self._seldom):
             self._copy(engine, begin)
         worked = time.thread_time()
         self._count_late(engine)

@@ -8,10 +8,7 @@ everybody wait meanwhile.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from stream_llsvm.connectors.base import Batch, Rejected
 from stream_llsvm.limits import LABEL_BYTES
@@ -89,15 +86,6 @@ def with_few_classes(batch: Batch, known: LabelSpace, most: int) -> Batch:
                 continue
             admitted.add(label)
         kept.append(i)
-    if len(kept) == len(batch):
-        return batch
-    from stream_llsvm.connectors.rows import chosen  # late: it brings what reads text
+    from stream_llsvm.connectors.rows import without_rejected  # late: it brings what reads text
 
-    return replace(
-        chosen(batch, np.array(kept, dtype=np.int64)),
-        rejected=rejected,
-        bad_fields=batch.bad_fields,
-        deletes=batch.deletes,
-        disorder=batch.disorder,
-        late=batch.late,
-    )
+    return without_rejected(batch, kept, rejected)

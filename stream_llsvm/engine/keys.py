@@ -73,18 +73,9 @@ def with_sound_keys(batch: Batch, field: Hashable) -> Batch:
     """
     rejected = list(batch.rejected)
     kept = rows_with_keys(batch, field, rejected)
-    if len(kept) == len(batch):
-        return batch
-    from stream_llsvm.connectors.rows import chosen  # late: it brings what reads text
+    from stream_llsvm.connectors.rows import without_rejected  # late: it brings what reads text
 
-    return replace(
-        chosen(batch, np.array(kept, dtype=np.int64)),
-        rejected=rejected,
-        bad_fields=batch.bad_fields,
-        deletes=batch.deletes,
-        disorder=batch.disorder,
-        late=batch.late,
-    )
+    return without_rejected(batch, kept, rejected)
 
 
 def rows_with_keys(
